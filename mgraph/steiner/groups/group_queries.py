@@ -44,9 +44,15 @@ class GroupQuery(NamedTuple):
         contracted = [graph.contract_terminals(group) for group in groups]
         needed: list[int] = []
         for i in sorted(range(len(groups)), key=lambda i: contracted[i].size):
-            if not any(np.isin(contracted[j], contracted[i]).all() for j in needed):
+            if not any(_are_in(contracted[j], contracted[i]) for j in needed):
                 needed.append(i)
         return GroupQuery(groups, [contracted[i] for i in sorted(needed)])
+
+
+def _are_in(some: Any, others: Any) -> bool:
+    """Return whether all elements are among others; both ascend."""
+    at = np.searchsorted(others, some)
+    return at[-1] < others.size and bool((others[at] == some).all())
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ def _to_result(
     """Return a tree of the contracted graph as one of the graph."""
     tree = found.tree
     assert tree is not None
-    chosen = [group[np.isin(graph.contract(group), tree.vertex)][0] for group in groups]
+    chosen = [_first_among(group, graph.contract(group), np.sort(tree.vertex)) for group in groups]
     terminals = np.unique(chosen)
     tree = tree_cpu.prune(tree, graph.contract_terminals(terminals))
     if graph.contraction is not None:
@@ -186,3 +192,9 @@ def _to_result(
         lower_bound=cost if found.is_optimal else min(found.bound, cost),
         labels=graph.labels,
     )
+
+
+def _first_among(group: Any, contracted: Any, vertices: Any) -> Any:
+    """Return the first vertex of a group that a tree holds. vertices: the tree's, ascending."""
+    at = np.minimum(np.searchsorted(vertices, contracted), vertices.size - 1)
+    return group[np.argmax(vertices[at] == contracted)]
