@@ -20,13 +20,16 @@ class SteinerTree:
     Attributes
     ----------
     terminals : numpy.ndarray of int64, shape (k,)
-        The query's terminals, ascending, without repeats.
+        The query's terminals, ascending, without repeats; for groups a vertex of each, in their
+        order, and with prizes the vertices that have one and are in the tree.
     src, dst : numpy.ndarray of int64
-        The ends of each edge, ``src`` above ``dst``; ascending by ``src``, then ``dst``.
+        The ends of each edge, ``src`` above ``dst``, or of an arborescence's arc, from ``src`` to
+        ``dst``; ascending by ``src``, then ``dst``.
     weight : numpy.ndarray of int64 or float64
         The weight of each edge.
     cost : int or float
-        The sum of the weights: exact for integers, rounded once for fractions.
+        The sum of the weights, and of ``vertex_cost``: exact for integers, rounded once for
+        fractions.
     initial_cost : int or float
         The cost of the initial tree, before any exchange.
     searches : int
@@ -45,6 +48,11 @@ class SteinerTree:
         ``dreyfus_wagner`` has found the tree.
     labels : tuple or None
         The labels of the graph's vertices.
+    root : int or None
+        Of an arborescence: the vertex that its arcs lead away from.
+    vertex_cost : int or float
+        What vertices add to the cost: the weights of those in the tree, or the prizes of those that
+        it leaves out; 0 where vertices have neither.
 
     Examples
     --------
@@ -77,6 +85,8 @@ class SteinerTree:
     complete: bool
     lower_bound: Any = None
     labels: Any = None
+    root: int | None = None
+    vertex_cost: Any = 0
 
     def __str__(self) -> str:
         """The sizes and the cost, as a phrase."""

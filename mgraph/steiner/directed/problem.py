@@ -1,0 +1,75 @@
+"""A directed problem: arcs with ids, in rows by tail and by head, and weights as integers."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.steiner.improvement import network_cpu
+
+
+class Problem(NamedTuple):
+    """A directed graph, its root and its terminals.
+
+    Arcs are numbered in rows by tail. indptr, heads: these rows. tails: ``(m,)``, of each arc.
+    in_indptr, in_arcs: rows by head, of arcs' numbers. root: a vertex; terminals: other vertices,
+    int64, ascending.
+    """
+
+    indptr: Any
+    heads: Any
+    tails: Any
+    in_indptr: Any
+    in_arcs: Any
+    root: int
+    terminals: Any
+
+    @property
+    def n(self) -> int:
+        """The number of vertices."""
+        return int(self.indptr.size) - 1
+
+
+class Scale(NamedTuple):
+    """How weights become integers. factor: a power of two. step: the least gain that counts."""
+
+    factor: float
+    is_whole: bool
+    step: int
+
+    def to_units(self, weights: Any, cost: Any) -> Any:
+        """Return weights in units, rounded down; those above a tree's cost count as much."""
+        if self.is_whole and self.factor >= 1:
+            return np.minimum(weights, cost).astype(np.int64) * np.int64(self.factor)
+        return np.floor(np.minimum(weights, float(cost)) * self.factor).astype(np.int64)
+
+    def to_bound(self, total: int, cost: Any) -> Any:
+        """Return a bound in weights for one in units; no more than a known cost."""
+        if not self.is_whole:
+            return min(math.nextafter(total / self.factor, 0) if total > 0 else 0.0, cost)
+        scaled = total * round(1 / self.factor) if self.factor < 1 else total
+        return min(-(-scaled // max(int(self.factor), 1)), cost)
+
+
+def build(indptr: Any, heads: Any, root: int, terminals: Any) -> Problem:
+    """Build a problem from rows by tail. terminals: without repeats; the root is none."""
+    n = indptr.size - 1
+    tails = np.repeat(np.arange(n), np.diff(indptr))
+    heads = heads.astype(np.int64, copy=False)
+    in_arcs = np.argsort(heads, kind="stable")
+    in_indptr = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(heads, minlength=n), out=in_indptr[1:])
+    wanted = np.unique(terminals)
+    return Problem(
+        indptr.astype(np.int64, copy=False), heads, tails, in_indptr, in_arcs, root,
+        wanted[wanted != root],
+    )  # fmt: skip
+
+
+def choose_scale(problem: Problem, weights: Any, cost: Any) -> Scale:
+    """Choose units for trees that cost no more than a known one."""
+    is_whole = weights.dtype.kind in "iu"
+    size = max(problem.n, problem.heads.size)
+    factor = network_cpu.choose_scale(is_whole, size, max(cost, 1) if is_whole else cost or 1.0)
+    least = 1 + int(cost * factor * 1e-9 / 2)
+    return Scale(factor, is_whole, int(factor) if is_whole and factor >= 1 else least)
