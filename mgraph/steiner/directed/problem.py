@@ -38,10 +38,10 @@ class Scale(NamedTuple):
     step: int
 
     def to_units(self, weights: Any, cost: Any) -> Any:
-        """Return weights in units, rounded down; those above a tree's cost count as much."""
+        """Return weights in units, rounded down; those above twice a tree's cost count as much."""
         if self.is_whole and self.factor >= 1:
-            return np.minimum(weights, cost).astype(np.int64) * np.int64(self.factor)
-        return np.floor(np.minimum(weights, float(cost)) * self.factor).astype(np.int64)
+            return np.minimum(weights, 2 * cost).astype(np.int64) * np.int64(self.factor)
+        return np.floor(np.minimum(weights, 2.0 * cost) * self.factor).astype(np.int64)
 
     def to_bound(self, total: int, cost: Any) -> Any:
         """Return a bound in weights for one in units; no more than a known cost."""

@@ -23,7 +23,7 @@ from mgraph.steiner.improvement.bound import Bound
 STALE, TREES = 8, 8
 _BOUND_STEPS = 200
 # The exact search takes so many terminals, and is given up at so many states.
-MAX_TERMINALS, MAX_STATES = 12, 1 << 20
+MAX_TERMINALS, MAX_STATES = 12, 1 << 18
 SEED = 1
 
 
