@@ -61,6 +61,9 @@ from mgraph.steiner.directed.steiner_arborescence import (
 )
 from mgraph.steiner.groups.group_steiner_tree import group_steiner_tree as group_steiner_tree
 from mgraph.steiner.groups.group_steiner_tree import group_steiner_trees as group_steiner_trees
+from mgraph.steiner.prize_collecting.prize_collecting_tree import (
+    prize_collecting_steiner_tree as prize_collecting_steiner_tree,
+)
 from mgraph.steiner.result import SteinerTree as SteinerTree
 from mgraph.steiner.steiner_tree import steiner_tree as steiner_tree
 from mgraph.steiner.steiner_tree import steiner_trees as steiner_trees

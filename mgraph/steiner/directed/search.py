@@ -64,6 +64,8 @@ def grow(problem: Problem, weights: Any, flag: Any) -> tuple[Any, int]:
 class Search:
     """A search with weights in units. step: the least gain that counts."""
 
+    max_arcs = 1 << 62  # of a terminal's set in a dual ascent
+
     def __init__(self, problem: Problem, weights: Any, step: int, flag: Any) -> None:
         """Prepare the search. flag: not 0 once time is up."""
         self.problem, self.weights, self.step, self.flag = problem, weights, step, flag
@@ -145,6 +147,13 @@ class Search:
 
     def take(self, above: Any) -> None:
         """Search locally from an arborescence, and keep the result if it is the best."""
+        self.improve_locally(above)
+        cost = int(growth_cpu.cost_of(above, self.weights))
+        if cost < self.best_cost:
+            self.best, self.best_cost = above.copy(), cost
+
+    def improve_locally(self, above: Any) -> None:
+        """Exchange paths of an arborescence until none gains."""
         problem, memory = self.problem, self.memory
         children = np.bincount(problem.tails[above[above >= 0]], minlength=problem.n)
         while True:
@@ -155,10 +164,7 @@ class Search:
                 new_heap(problem), self.flag,
             )  # fmt: skip
             if not gain or self.flag[0]:
-                break
-        cost = int(growth_cpu.cost_of(above, self.weights))
-        if cost < self.best_cost:
-            self.best, self.best_cost = above.copy(), cost
+                return
 
     def _grow_with_noise(self) -> Any:
         """Grow an arborescence where reduced costs, or weights, are low."""
@@ -175,14 +181,18 @@ class Search:
         """Grow again by weights, among the vertices of an arborescence alone."""
         problem = self.problem
         if not self.flag[0]:
-            is_inside = above != NONE
-            is_kept = is_inside[problem.tails] & is_inside[problem.heads]
+            is_kept = self.arcs_within(above)
             above, missing = grow(
                 problem, np.where(is_kept, self.weights, UNREACHED >> 2), self.flag
             )
             if not missing:
                 return above
         return self.best.copy()
+
+    def arcs_within(self, above: Any) -> Any:
+        """Return which arcs a tree of the same vertices as an arborescence may have."""
+        is_inside = above != NONE
+        return is_inside[self.problem.tails] & is_inside[self.problem.heads]
 
     def _ascend(self) -> None:
         """Run a dual ascent, guided by the best arborescence."""
@@ -194,7 +204,7 @@ class Search:
         terminals = np.sort(np.append(problem.terminals, problem.root))
         self.bound = Bound(
             problem.in_indptr, problem.tails[order], self.weights[order], terminals, problem.root,
-            guide, self.flag,
+            guide, self.flag, max_arcs=self.max_arcs,
         )  # fmt: skip
         self._note_bound()
 

@@ -2,7 +2,6 @@
 
 import math
 import time
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,12 @@ from mgraph.errors import DisconnectedError, UsageError
 from mgraph.io.as_graph import as_graph
 from mgraph.shortest_paths.problem import length_dtype
 from mgraph.steiner.directed import search as searches
+from mgraph.steiner.directed.checks import (
+    check_time_limit,
+    checked_vertex_weights,
+    total_of,
+    weights_of,
+)
 from mgraph.steiner.directed.problem import Problem, build, choose_scale
 from mgraph.steiner.directed.search import MAX_TERMINALS, Search
 from mgraph.steiner.prepared import prepare
@@ -81,14 +86,14 @@ def steiner_arborescence(
     >>> tree.src, tree.dst, tree.cost, tree.optimal
     (array([0, 0, 2]), array([1, 2, 3]), 6, True)
     """
-    _check_time_limit(time_limit)
+    check_time_limit(time_limit)
     graph = as_graph(graph, directed=True, backend="cpu").to_cpu()
     length_dtype(graph)  # raises for weights that are negative, not finite or too large
     wanted = np.unique(checked_vertices("terminals", terminals, graph.n))
     (top,) = checked_vertices("root", root, graph.n)[:1]
     if not wanted.size:
         raise UsageError("terminals must hold at least one vertex (got none)")
-    weights = _weights_of(graph)
+    weights = weights_of(graph)
     problem = build(graph.indptr, graph.indices, int(top), wanted)
     solution = solve(problem, weights, improve, time_limit)
     if solution is None:
@@ -158,7 +163,7 @@ def node_weighted_steiner_tree(
     >>> tree.cost, tree.vertex_cost, tree.optimal
     (5, 1, True)
     """
-    _check_time_limit(time_limit)
+    check_time_limit(time_limit)
     graph = as_graph(graph, directed=False, backend="cpu")
     prepare(graph)  # raises for what is no undirected graph
     graph = graph.to_cpu()
@@ -166,7 +171,7 @@ def node_weighted_steiner_tree(
     if not wanted.size:
         raise UsageError("terminals must hold at least one vertex (got none)")
     extra = checked_vertex_weights("vertex_weights", vertex_weights, graph.n)
-    weights = _weights_of(graph)
+    weights = weights_of(graph)
     total = weights.astype(np.result_type(weights, extra)) + extra[graph.indices]
     problem = build(graph.indptr, graph.indices, int(wanted[0]), wanted)
     solution = solve(problem, total, improve, time_limit)
@@ -248,18 +253,6 @@ def _facts(cost: Any, method: str, start: float, middle: float, complete: bool) 
     }  # fmt: skip
 
 
-def total_of(weights: Any) -> Any:
-    """Return the sum of weights: int, or float and then rounded once."""
-    return math.fsum(weights.tolist()) if weights.dtype.kind == "f" else int(weights.sum())
-
-
-def _weights_of(graph: Graph) -> Any:
-    """Return NumPy's int64 or float64 weights of a graph's arcs."""
-    if graph.weights is None:
-        return np.ones(graph.num_arcs, np.int64)
-    return graph.weights.astype(np.float64 if graph.weights.dtype.kind == "f" else np.int64)
-
-
 def _no_path(graph: Graph, problem: Problem) -> str:
     """Say which terminal cannot be reached."""
     reached = searches.find_reached(problem)
@@ -271,28 +264,3 @@ def _no_path(graph: Graph, problem: Problem) -> str:
     return "no path leads from {} to {}, so that no tree holds both; leave one of them out".format(
         *names
     )
-
-
-def checked_vertex_weights(name: str, values: Any, n: int) -> Any:
-    """Return what a user gives for each vertex as int64 or float64, ``(n,)``; none below 0."""
-    array = np.asarray(values)
-    if array.shape != (n,) or array.dtype.kind not in "biuf":
-        raise UsageError(
-            f"{name} must be one number for each of the {n:,} vertices (got {describe(array)})"
-        )
-    array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
-    if not (array >= 0).all() or not np.isfinite(array).all():
-        raise UsageError(f"{name} must be finite and at least 0 (one is {array.min()})")
-    if array.dtype.kind == "i" and array.size and int(array.max()) * n >= 1 << 61:
-        raise UsageError(f"the sum of {name} might overflow 64 bits; scale them down")
-    return array
-
-
-def describe(array: Any) -> str:
-    """Return the shape and type of an array, as text."""
-    return f"shape {array.shape}, {array.dtype}"
-
-
-def _check_time_limit(time_limit: float | None) -> None:
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise UsageError(f"time_limit must be a number of seconds above 0 (got {time_limit!r})")

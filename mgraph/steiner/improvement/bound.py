@@ -32,10 +32,14 @@ class Bound:
         root: int,
         guide: Any,
         flag: Any,
+        load: Any = None,
+        max_arcs: int = 1 << 62,
     ) -> None:
         """Run the ascent away from a root, one of the terminals.
 
-        weights: int64, of each arc. guide: a tree's vertex before each vertex, -1 elsewhere.
+        weights: int64, of each arc. guide: a tree's vertex before each vertex, -1 elsewhere. load:
+        zeros by vertex, which get what sets that hold the vertex add to the bound. max_arcs: of a
+        set; a terminal whose set has more is given up.
         """
         n, num_arcs = indptr.size - 1, heads.size
         self.indptr, self.heads, self.root, self.guide = indptr, heads, root, guide
@@ -56,8 +60,8 @@ class Bound:
         self.reduced, factors = weights.copy(), np.ones(terminals.size)
         total, self._num_turns, self._used, self._heap = dual_ascent_cpu.raise_bound(
             indptr, heads, self.reduced, terminals, factors, root, self._active, guide,
-            np.int64(1 << 62), *self._memory, self._heap, self._words, self._turns, 0,
-            self._taken, 0, flag,
+            np.int64(max_arcs), *self._memory, self._heap, self._words, self._turns, 0,
+            self._taken, 0, np.empty(0, np.int64) if load is None else load, flag,
         )  # fmt: skip
         self.total = int(total)
         self.is_recorded &= self._num_turns < len(self._turns) // 2 and self._used < rows // 2

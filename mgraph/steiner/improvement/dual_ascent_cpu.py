@@ -48,15 +48,16 @@ def _score(num_arcs, crossings):
 @compiled_when_hot
 def _take_turn(
     indptr, heads, reduced, terminal, root, is_active, guide, max_score, max_arcs, radius, inside,
-    touched, heap, taken, used, flag,
+    touched, heap, taken, used, load, flag,
 ):  # fmt: skip
     """Grow a terminal's set until it is finished or its score exceeds ``max_score``.
 
     guide: the vertex before each vertex of a tree; -1 elsewhere. max_arcs: a larger set is given
     up as finished. radius, inside: UNREACHED and False, before and after. touched: n vertices to be
-    overwritten. taken: gets arcs and amounts from row ``used`` on. Returns early once ``flag[0]``
-    is not 0. Returns by how much the bound rises, whether the terminal is finished, its score, the
-    new end of ``taken``, and the heap.
+    overwritten. taken: gets arcs and amounts from row ``used`` on. load: empty, or by how much sets
+    raised the bound while they held each vertex. Returns early once ``flag[0]`` is not 0. Returns
+    by how much the bound rises, whether the terminal is finished, its score, the new end of
+    ``taken``, and the heap.
     """
     radius[terminal], touched[0], count = 0, terminal, 1
     push(heap, 0, np.int64(0), terminal)
@@ -100,6 +101,8 @@ def _take_turn(
     if now > 0:
         for y in touched[:count]:
             if inside[y] and radius[y] < now:
+                if load.size:
+                    load[y] += now - radius[y]
                 for arc in range(indptr[y], indptr[y + 1]):
                     x = heads[arc]
                     if radius[x] > radius[y]:
@@ -116,13 +119,14 @@ def _take_turn(
 @compiled_when_hot
 def raise_bound(
     indptr, heads, reduced, terminals, factors, root, is_active, guide, max_arcs, radius, inside,
-    touched, heap, words, turns, num_turns, taken, used, flag,
+    touched, heap, words, turns, num_turns, taken, used, load, flag,
 ):  # fmt: skip
     """Take turns for some terminals until all are finished; return by how much the bound rises.
 
-    factors: of the terminals' scores. words: EMPTY words, more than there are terminals. turns,
-    taken: get rows from ``num_turns`` and from ``used`` on; the new ends are returned, where a
-    larger end than there are rows says that not all could be recorded, and the heap.
+    factors: of the terminals' scores. load: see ``_take_turn``. words: EMPTY words, more than there
+    are terminals. turns, taken: get rows from ``num_turns`` and from ``used`` on; the new ends are
+    returned, where a larger end than there are rows says that not all could be recorded, and the
+    heap.
     """
     total, size = np.int64(0), 0
     scores = np.zeros(terminals.size, np.int64)
@@ -143,7 +147,7 @@ def raise_bound(
         begin = used
         rise, is_finished, scores[i], used, heap = _take_turn(
             indptr, heads, reduced, terminals[i], root, is_active, guide, max_score, max_arcs,
-            radius, inside, touched, heap, taken, used, flag,
+            radius, inside, touched, heap, taken, used, load, flag,
         )  # fmt: skip
         if rise:
             if num_turns < turns.shape[0]:

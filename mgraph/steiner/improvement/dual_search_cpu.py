@@ -83,7 +83,7 @@ def search_bound(
         before[turn], latest[t] = latest[t], turn
     group_memory = np.empty(MAX_GROUP, np.int64)
     queue = np.empty(min(2 * max_arcs, indptr.size - 1), np.int64)
-    gain = np.int64(0)
+    gain, no_load = np.int64(0), np.empty(0, np.int64)
     for step in range(steps):
         if flag[0] or used > taken.shape[0] // 8 * 7 or num_turns > turns.shape[0] // 8 * 7:
             break
@@ -109,7 +109,7 @@ def search_bound(
         first_turn, first_used = num_turns, used
         new, num_turns, used, heap = raise_bound(
             indptr, heads, reduced, group, factors, root, is_active, guide, large, radius,
-            inside, touched, heap, words, turns, num_turns, taken, used, flag,
+            inside, touched, heap, words, turns, num_turns, taken, used, no_load, flag,
         )  # fmt: skip
         has_room = num_turns <= turns.shape[0] and used <= taken.shape[0]
         if new >= old and has_room:
