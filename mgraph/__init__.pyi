@@ -61,6 +61,7 @@ from mgraph.steiner.directed.steiner_arborescence import (
 )
 from mgraph.steiner.groups.group_steiner_tree import group_steiner_tree as group_steiner_tree
 from mgraph.steiner.groups.group_steiner_tree import group_steiner_trees as group_steiner_trees
+from mgraph.steiner.k_best.k_best_trees import k_best_steiner_trees as k_best_steiner_trees
 from mgraph.steiner.prize_collecting.prize_collecting_tree import (
     prize_collecting_steiner_tree as prize_collecting_steiner_tree,
 )

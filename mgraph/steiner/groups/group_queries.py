@@ -26,6 +26,11 @@ MAX_STATES = 1 << 22
 # From so many vertices of the smallest group trees are grown, if the exact search is out of reach.
 MAX_STARTS = 8
 
+NO_TREE = (
+    "no component of the graph has a vertex of each group, so that no tree holds one of each; "
+    "leave a group out"
+)
+
 _Outcome = SteinerTree | DisconnectedError
 
 
@@ -116,12 +121,9 @@ def _finish(request: Request, i: int, found: Found | None, device: Device) -> _O
         seconds["improvement"] = time.perf_counter() - start - seconds["initial_tree"]
     cancellation.raise_if_cancelled()
     if found.tree is None:
-        return DisconnectedError(
-            "no component of the graph has a vertex of each group, so that no tree holds one of "
-            "each; leave a group out"
-        )
+        return DisconnectedError(NO_TREE)
     is_complete = found.is_optimal or not deadline.is_over
-    return _to_result(graph, groups, found, method, seconds, is_complete, device)
+    return to_result(graph, groups, found, method, seconds, is_complete, device)
 
 
 def _search(graph: PreparedGraph, groups: list[Any], deadline: Deadline) -> Found:
@@ -156,7 +158,7 @@ def _search_locally(
     return Found(tree, min(bound, cost_of(tree)), False)
 
 
-def _to_result(
+def to_result(
     graph: PreparedGraph,
     groups: list[Any],
     found: Found,

@@ -45,6 +45,16 @@ class Traced(NamedTuple):
     chosen: Any
 
 
+class FoundArcs(NamedTuple):
+    """The same with the numbers of arcs, and their tails."""
+
+    length: int | None
+    bound: int | None
+    arcs: Any
+    tails: Any
+    chosen: Any
+
+
 class Found(NamedTuple):
     """A tree, or None, and a lower bound in weights.
 
@@ -65,12 +75,21 @@ class CpuSearch:
         self.sum_dtype = graph.cost_dtype
         self.facts = find_facts(self.csr[2], graph.graph.n)
         self.units = choose_units(self.facts)
-        self._lengths = self.units.write(*self.csr)
+        self.lengths = self.units.write(*self.csr)
 
     def run(self, units: LengthUnits, groups: list[Any], max_states: int, flag: Any) -> Traced:
         """Search in some units; max_states, flag: see ``group_search_cpu``."""
-        indptr, indices, weights = self.csr
-        lengths = self._lengths if units == self.units else units.write(*self.csr)
+        lengths = self.lengths if units == self.units else units.write(*self.csr)
+        found = self.find_arcs(lengths, groups, max_states, flag)
+        heads, weights = self.csr[1][found.arcs], self.csr[2][found.arcs]
+        return Traced(
+            found.length, found.bound, found.tails, heads.astype(np.int64),
+            weights.astype(self.sum_dtype), found.chosen,
+        )  # fmt: skip
+
+    def find_arcs(self, lengths: Any, groups: list[Any], max_states: int, flag: Any) -> FoundArcs:
+        """Search by some lengths of arcs."""
+        indptr, indices, _ = self.csr
         vertices, starts = np.concatenate(groups), np.cumsum([0, *map(len, groups)])
         n, k = indptr.size - 1, len(groups)
         singles, heap = np.zeros((n, k), np.int64), heap_cpu.new(_HEAP_SIZE, small=False)
@@ -81,20 +100,18 @@ class CpuSearch:
         if meeting < 0:
             is_finished = bound == length
             none = np.empty(0, np.int64)
-            return Traced(None, None if is_finished else int(bound), none, none, none, none)
+            return FoundArcs(None, None if is_finished else int(bound), none, none, none)
         arcs, tails, chosen = group_search_cpu.trace(
             indptr, indices, lengths, meeting, half, singles, states, slots
         )
-        edge_weights = weights[arcs].astype(self.sum_dtype)
-        heads = indices[arcs].astype(np.int64)
-        return Traced(int(length), int(bound), tails, heads, edge_weights, chosen)
+        return FoundArcs(int(length), int(bound), arcs, tails, chosen)
 
 
 _searches: WeakKeyDictionary[PreparedGraph, CpuSearch] = WeakKeyDictionary()
 _preparing = threading.Lock()
 
 
-def _cpu_search(graph: PreparedGraph) -> CpuSearch:
+def cpu_search(graph: PreparedGraph) -> CpuSearch:
     """Return the search on a graph; it is kept as long as the graph is."""
     with cancellation.acquiring(_preparing):
         search = _searches.get(graph)
@@ -108,7 +125,7 @@ def solve(graph: PreparedGraph, groups: list[Any], deadline: Deadline, max_state
 
     groups: int64, of the contracted graph. The tree has no branch that leads to no group.
     """
-    search = _cpu_search(graph)
+    search = cpu_search(graph)
     with deadline.raising_flag() as flag:
 
         def run(units: LengthUnits) -> Traced:

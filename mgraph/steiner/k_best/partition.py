@@ -1,0 +1,227 @@
+"""Lawler's search for the k best trees: the set of all trees is divided around each answer.
+
+An answer is a minimal tree: without any of its leaves it would lack a group. A part of all trees is
+given by a connected part of a tree that they hold, edges that they do not hold, and the vertices of
+the first group that they may begin at. Its best tree is found by ``completion_cpu``; or by the
+search for group Steiner trees where nothing is held yet. Parts are taken in the order of their best
+trees. Around that tree a part is divided along its edges in depth-first order: the trees without
+the first edge, those with the first and without the second, and so on.
+
+In that order what is held ends at one vertex at most that is of no use by itself. The completion
+goes on from there. Where its branches touch, it is no tree; the part is then divided by an edge at
+that vertex, and its length is a lower bound. Trees that are not minimal, or came up already, are
+divided and not returned.
+
+Completions are searched for up to a limit, which is raised when there is nothing else to do.
+
+Sources: E. L. Lawler, "A procedure for computing the K best solutions to discrete optimization
+problems" (1972); B. Kimelfeld, Y. Sagiv, "Finding and approximating top-k answers in keyword
+proximity search" (PODS 2006).
+"""
+
+import heapq
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.core import heap_cpu
+from mgraph.steiner.k_best.completion_cpu import complete
+
+_FIRST_LIMIT = 1.25  # times the length of the best tree
+_MAX_LIMIT = 1 << 60
+_HEAP_SIZE = 1 << 62
+
+
+class Part(NamedTuple):
+    """A part of all trees. held: arcs (tail, head, arc) in the order in which they were added.
+
+    start: the vertex that what is held begins at. tip: the vertex at which it must go on, or -1.
+    excluded: arcs, in both directions.
+    """
+
+    start: int
+    held: tuple[tuple[int, int, int], ...]
+    tip: int
+    excluded: frozenset[int]
+
+
+class Answers:
+    """The search on a graph: indptr, heads, lengths of arcs, and groups of vertices."""
+
+    def __init__(self, indptr: Any, heads: Any, lengths: Any, groups: list[Any], flag: Any) -> None:
+        """Prepare the search. flag: not 0 once time is up."""
+        self.indptr, self.heads, self.lengths, self.flag = indptr, heads, lengths, flag
+        self.groups = groups
+        self.groups_of: dict[int, int] = {}  # the set of groups of a vertex
+        for i, group in enumerate(groups):
+            for v in group.tolist():
+                self.groups_of[v] = self.groups_of.get(v, 0) | 1 << i
+        self.everything = (1 << len(groups)) - 1
+        self.limit = 0
+        self._is_excluded = np.zeros(heads.size, np.bool_)
+        self._is_part = np.zeros(indptr.size - 1, np.bool_)
+        self._seen: set[frozenset[tuple[int, int]]] = set()
+        self._order = 0
+        self._queue: list[Any] = []
+        self._postponed: list[Any] = []
+
+    def run(self, search: Any) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:
+        """Yield the start and the arcs of trees, the shortest first.
+
+        search: returns the length, the arcs and the first vertex of the best tree that begins in a
+        group, which stands for the first one; the length is None if there is none.
+        """
+        starts = self.groups[0]
+        length, arcs, start = search(starts)
+        if length is None:
+            return
+        self.limit = int(_FIRST_LIMIT * length)
+        self._push(length, (starts, arcs, start))
+        while not self.flag[0]:
+            if not self._queue:
+                if not self._postponed or self.limit > _MAX_LIMIT:
+                    return
+                self.limit *= 2
+                postponed, self._postponed = self._postponed, []
+                for part in postponed:
+                    self._evaluate(part)
+                continue
+            _, _, item = heapq.heappop(self._queue)
+            if isinstance(item[0], Part):
+                part, arcs, is_tree = item
+                if not is_tree:
+                    self._divide_by_edge(part, arcs)
+                    continue
+                start = part.start
+            else:
+                starts, arcs, start = item
+                vertices = {start} | {v for tail, head, _ in arcs for v in (tail, head)}
+                start = next(v for v in starts.tolist() if v in vertices)
+                rest = starts[starts != start]
+                if rest.size:
+                    length, others, other = search(rest)
+                    if length is not None:
+                        self._push(length, (rest, others, other))
+                part = Part(start, (), -1, frozenset())
+            edges = frozenset((min(tail, head), max(tail, head)) for tail, head, _ in arcs)
+            key = edges or frozenset([(start, start)])
+            if key not in self._seen and self._is_minimal(start, arcs):
+                self._seen.add(key)
+                yield start, arcs
+            self._divide(part, arcs)
+
+    def _push(self, length: int, item: Any) -> None:
+        self._order += 1
+        heapq.heappush(self._queue, (length, self._order, item))
+
+    def _is_minimal(self, start: int, arcs: list[tuple[int, int, int]]) -> bool:
+        """Return whether each leaf is the only vertex of one of its groups."""
+        if not arcs:
+            return True
+        degree: dict[int, int] = {}
+        count = [0] * len(self.groups)
+        for tail, head, _ in arcs:
+            degree[tail] = degree.get(tail, 0) + 1
+            degree[head] = degree.get(head, 0) + 1
+        for v in degree:
+            for i in range(len(count)):
+                count[i] += self.groups_of.get(v, 0) >> i & 1
+        return all(
+            any(self.groups_of.get(v, 0) >> i & 1 and count[i] == 1 for i in range(len(count)))
+            for v, number in degree.items()
+            if number == 1
+        )
+
+    def _both_ways(self, arc: tuple[int, int, int]) -> set[int]:
+        """Return the arcs of an edge and its parallels in both directions.
+
+        Only the shortest of parallel edges is of use, and the others would give the same tree.
+        """
+        found = set()
+        for u, v in (arc[:2], arc[1::-1]):
+            begin, end = int(self.indptr[u]), int(self.indptr[u + 1])
+            found |= set((begin + np.flatnonzero(self.heads[begin:end] == v)).tolist())
+        return found
+
+    def _divide(self, part: Part, arcs: list[tuple[int, int, int]]) -> None:
+        """Divide a part around its best tree."""
+        held = list(part.held)
+        known = {part.start} | {v for tail, head, _ in held for v in (tail, head)}
+        tip = part.tip
+        for arc in self._depth_first(part, arcs, known):
+            excluded = part.excluded | self._both_ways(arc)
+            self._evaluate(Part(part.start, tuple(held), tip, excluded))
+            held.append(arc)
+            tip = self._tip_after(arc[1], known)
+            known.add(arc[1])
+
+    def _tip_after(self, v: int, others: set[int]) -> int:
+        """Return a vertex that is added to others, if it is of no use by itself; else -1."""
+        touched = 0
+        for u in others:
+            touched |= self.groups_of.get(u, 0)
+        return -1 if self.groups_of.get(v, 0) & ~touched else v
+
+    def _depth_first(
+        self, part: Part, arcs: list[tuple[int, int, int]], known: set[int]
+    ) -> list[tuple[int, int, int]]:
+        """Return the tree's arcs that a part does not hold, away from it, its tip first."""
+        beside: dict[int, list[tuple[int, int]]] = {}
+        for tail, head, arc in arcs:
+            beside.setdefault(tail, []).append((head, arc))
+            beside.setdefault(head, []).append((tail, arc))
+        found: list[tuple[int, int, int]] = []
+        reached = set(known)
+        for origin in sorted(known, key=lambda v: v != part.tip):
+            stack = [(origin, head, arc) for head, arc in sorted(beside.get(origin, []))]
+            while stack:
+                tail, head, arc = stack.pop()
+                if head in reached:
+                    continue
+                reached.add(head)
+                found.append((tail, head, arc))
+                stack += [(head, other, a) for other, a in sorted(beside.get(head, []))]
+        return found
+
+    def _divide_by_edge(self, part: Part, arcs: list[tuple[int, int, int]]) -> None:
+        """Divide a part by an edge at its tip, where the completion is no tree."""
+        held = set(part.held)
+        at_tip = [arc for arc in arcs if part.tip in arc[:2] and arc not in held]
+        tail, head, number = min(at_tip)
+        arc = (tail, head, number) if tail == part.tip else (head, tail, number)
+        known = {part.start} | {v for tail, head, _ in part.held for v in (tail, head)}
+        self._evaluate(part._replace(excluded=part.excluded | self._both_ways(arc)))
+        if arc[1] not in known:
+            tip = self._tip_after(arc[1], known)
+            self._evaluate(part._replace(held=(*part.held, arc), tip=tip))
+
+    def _evaluate(self, part: Part) -> None:
+        """Find the best tree of a part, and queue it; or postpone it if that is too long."""
+        vertices = {part.start} | {v for tail, head, _ in part.held for v in (tail, head)}
+        touched = 0
+        for v in vertices:
+            touched |= self.groups_of.get(v, 0)
+        missing = [g for i, g in enumerate(self.groups) if not touched >> i & 1]
+        if not missing or self.flag[0]:
+            return  # what is held is the only tree, and of another part
+        length = sum(int(self.lengths[arc]) for *_, arc in part.held)
+        excluded = np.fromiter(part.excluded, np.int64, len(part.excluded))
+        inside = np.fromiter(vertices, np.int64, len(vertices))
+        self._is_excluded[excluded], self._is_part[inside] = True, True
+        found, more = complete(
+            self.indptr, self.heads, self.lengths, self._is_excluded, self._is_part,
+            np.int64(part.tip), np.concatenate(missing), np.cumsum([0, *map(len, missing)]),
+            np.int64(self.limit - length), heap_cpu.new(_HEAP_SIZE, small=False), self.flag,
+        )  # fmt: skip
+        self._is_excluded[excluded], self._is_part[inside] = False, False
+        if more < 0:
+            self._postponed.append(part)
+            return
+        tails = np.searchsorted(self.indptr, found, side="right") - 1
+        added = set(zip(tails.tolist(), self.heads[found].tolist(), found.tolist(), strict=True))
+        arcs = [*part.held, *sorted(added)]
+        ends = {v for tail, head, _ in arcs for v in (tail, head)}
+        pairs = {(min(tail, head), max(tail, head)) for tail, head, _ in arcs}
+        is_tree = len(pairs) == len(arcs) == len(ends) - 1
+        self._push(length + int(more), (part, arcs, is_tree))
