@@ -5,8 +5,9 @@ end at one of its vertices. If the part ends at a vertex that is of no use by it
 branch must end there.
 
 A state is a vertex outside of the part and a set of groups; its label is the length of a tree that
-holds both. States are settled in ascending order, united at their vertex, and step along edges;
-where a step reaches the part, the label is that of a branch. At the end branches are put together
+holds both. States are settled in the order of their labels and their distances to the part (A*),
+united at their vertex, and step along edges; where a step reaches the part, the label is that of a
+branch. At the end branches are put together
 to one of each set of groups. They may touch each other; then the result is only a lower bound.
 
 Cost: 3^r merges per vertex and 2^r steps per edge that lie within the length of the completion, for
@@ -63,14 +64,45 @@ def _combine(branch, tip_branch, total, tip_total):
 
 
 @compiled_when_hot
+def _distances(indptr, heads, lengths, is_excluded, is_barred, part, limit, heap):
+    """Return the distance of each vertex to the part, INFINITY beyond a limit; and the heap."""
+    distance = np.full(indptr.size - 1, INFINITY)
+    size = 0
+    for v in part:
+        distance[v] = 0
+        while size + 1 > capacity(heap):
+            heap = grow(heap)
+        push(heap, size, np.int64(0), v)
+        size += 1
+    while size:
+        key, popped = pop(heap, size)
+        size -= 1
+        u = np.int64(popped)
+        if key != distance[u]:
+            continue
+        for arc in range(indptr[u], indptr[u + 1]):
+            v, new = heads[arc], key + lengths[arc]
+            if is_excluded[arc] or is_barred[v]:
+                continue
+            if new < distance[v] and new <= limit:
+                distance[v] = new
+                while size + 1 > capacity(heap):
+                    heap = grow(heap)
+                push(heap, size, new, v)
+                size += 1
+    return distance, heap
+
+
+@compiled_when_hot
 def complete(
-    indptr, heads, lengths, is_excluded, is_part, tip, vertices, starts, limit, heap, flag
+    indptr, heads, lengths, is_excluded, is_barred, part, tip, vertices, starts, limit, heap, flag
 ):  # fmt: skip
     """Return the arcs of the cheapest completion, away from the part, and its length.
 
-    lengths: of arcs, above 0. is_excluded: arcs that are not used. is_part: vertices. tip: a vertex
-    of the part at which a branch must end, or -1. Group i is ``vertices[starts[i]:starts[i + 1]]``.
-    limit: the length is -1 if there is no completion up to that, or ``flag[0]`` is not 0.
+    lengths: of arcs, above 0. is_excluded: arcs that are not used. is_barred: vertices that are
+    not. part: its vertices. tip: that at which a branch must end, or -1. Group i is
+    ``vertices[starts[i]:starts[i + 1]]``. limit: the length is -1 if there is no completion up to
+    that, or ``flag[0]`` is not 0.
     """
     r = starts.size - 1
     full = (np.int64(1) << r) - 1
@@ -80,9 +112,12 @@ def complete(
     ends = np.full((2, full + 1, 2), np.int64(-1))  # the state and the arc of each branch
     total, tip_total = np.empty(full + 1, np.int64), np.empty(full + 1, np.int64)
     goal = limit + 1
+    ahead, heap = _distances(indptr, heads, lengths, is_excluded, is_barred, part, limit, heap)
     count, size = 0, 0
     for i in range(r):
         for v in vertices[starts[i] : starts[i + 1]]:
+            if ahead[v] > limit:
+                continue
             if count + 1 >= states.shape[0]:
                 slots, states = _enlarge(slots, states, count)
             key = (np.int64(v) << r) | (np.int64(1) << i)
@@ -91,18 +126,19 @@ def complete(
             states[count, FROM], states[count, NEXT] = NO_STATE, NOT_SETTLED
             while size + 1 > capacity(heap):
                 heap = grow(heap)
-            push(heap, size, np.int64(0), count)
+            push(heap, size, ahead[v], count)
             size += 1
             count += 1
     while size and not flag[0]:
         key, number = pop(heap, size)
         size -= 1
-        now, state = np.int64(key), np.int64(number)
-        if now >= goal:
+        state = np.int64(number)
+        if key >= goal:
             break
-        if states[state, LABEL] != now or states[state, NEXT] != NOT_SETTLED:
-            continue
         v, groups = states[state, KEY] >> r, states[state, KEY] & full
+        now = states[state, LABEL]
+        if now + ahead[v] != key or states[state, NEXT] != NOT_SETTLED:
+            continue
         other = latest[v] if v in latest else np.int64(NO_STATE)
         states[state, NEXT], latest[v] = other, state
         arc, stop = np.int64(indptr[v]), np.int64(indptr[v + 1])
@@ -119,7 +155,7 @@ def complete(
                 arc += 1
                 if is_excluded[by]:
                     continue
-                if is_part[x]:
+                if ahead[x] == 0:
                     is_better = False
                     if new < branch[groups]:
                         branch[groups], is_better = new, True
@@ -131,7 +167,7 @@ def complete(
                         _combine(branch, tip_branch, total, tip_total)
                         goal = min(goal, tip_total[full] if tip >= 0 else total[full])
                     continue
-            if new >= goal:
+            if new + ahead[x] >= goal:
                 continue
             key2 = (x << r) | new_groups
             slot = _find_slot(key2, slots, states)
@@ -149,7 +185,7 @@ def complete(
             states[target, LABEL], states[target, FROM], states[target, BY] = new, state, by
             while size + 1 > capacity(heap):
                 heap = grow(heap)
-            push(heap, size, new, target)
+            push(heap, size, new + ahead[x], target)
             size += 1
     arcs = [np.int64(0) for _ in range(0)]
     if goal > limit or flag[0]:

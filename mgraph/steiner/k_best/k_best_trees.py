@@ -121,7 +121,8 @@ def _find(graph: Any, groups: list[Any], k: int, deadline: Deadline) -> list[Any
     if first.tree is None:
         return []
     search = group_search.cpu_search(graph)
-    units = choose_units(search.facts, _COST_FACTOR * cost_of(first.tree))
+    cost = cost_of(first.tree) or search.facts.largest
+    units = choose_units(search.facts, _COST_FACTOR * cost)
     lengths = units.write(*csr)
     trees = []
     with deadline.raising_flag() as flag:

@@ -9,8 +9,9 @@ the first edge, those with the first and without the second, and so on.
 
 In that order what is held ends at one vertex at most that is of no use by itself. The completion
 goes on from there. Where its branches touch, it is no tree; the part is then divided by an edge at
-that vertex, and its length is a lower bound. Trees that are not minimal, or came up already, are
-divided and not returned.
+that vertex, and its length is a lower bound. Where the best tree of a part is not minimal, the part
+is divided by a needless leaf: the trees without it, those in which it is no leaf, and for each of
+its groups those that hold no other vertex of it.
 
 Completions are searched for up to a limit, which is raised when there is nothing else to do.
 
@@ -28,7 +29,7 @@ import numpy as np
 from mgraph.core import heap_cpu
 from mgraph.steiner.k_best.completion_cpu import complete
 
-_FIRST_LIMIT = 1.25  # times the length of the best tree
+_FIRST_LIMIT = 1.1  # times the length of the best tree
 _MAX_LIMIT = 1 << 60
 _HEAP_SIZE = 1 << 62
 
@@ -37,13 +38,19 @@ class Part(NamedTuple):
     """A part of all trees. held: arcs (tail, head, arc) in the order in which they were added.
 
     start: the vertex that what is held begins at. tip: the vertex at which it must go on, or -1.
-    excluded: arcs, in both directions.
+    excluded: arcs, in both directions. barred: vertices that trees do not hold.
     """
 
     start: int
     held: tuple[tuple[int, int, int], ...]
     tip: int
-    excluded: frozenset[int]
+    excluded: frozenset[int] = frozenset()
+    barred: frozenset[int] = frozenset()
+
+    @property
+    def vertices(self) -> set[int]:
+        """The vertices of what is held."""
+        return {self.start} | {v for tail, head, _ in self.held for v in (tail, head)}
 
 
 class Answers:
@@ -60,7 +67,7 @@ class Answers:
         self.everything = (1 << len(groups)) - 1
         self.limit = 0
         self._is_excluded = np.zeros(heads.size, np.bool_)
-        self._is_part = np.zeros(indptr.size - 1, np.bool_)
+        self._is_barred = np.zeros(indptr.size - 1, np.bool_)
         self._seen: set[frozenset[tuple[int, int]]] = set()
         self._order = 0
         self._queue: list[Any] = []
@@ -76,17 +83,19 @@ class Answers:
         length, arcs, start = search(starts)
         if length is None:
             return
-        self.limit = int(_FIRST_LIMIT * length)
+        self.limit = int(_FIRST_LIMIT * length) or int(self.lengths.max(initial=1))
         self._push(length, (starts, arcs, start))
         while not self.flag[0]:
-            if not self._queue:
-                if not self._postponed or self.limit > _MAX_LIMIT:
+            if self._postponed and (not self._queue or self._queue[0][0] > self.limit):
+                if self.limit > _MAX_LIMIT:
                     return
                 self.limit *= 2
                 postponed, self._postponed = self._postponed, []
                 for part in postponed:
                     self._evaluate(part)
                 continue
+            if not self._queue:
+                return
             _, _, item = heapq.heappop(self._queue)
             if isinstance(item[0], Part):
                 part, arcs, is_tree = item
@@ -103,10 +112,14 @@ class Answers:
                     length, others, other = search(rest)
                     if length is not None:
                         self._push(length, (rest, others, other))
-                part = Part(start, (), -1, frozenset())
+                part = Part(start, (), -1)
+            leaf = self._needless_leaf(arcs)
+            if leaf >= 0:
+                self._divide_by_leaf(part, arcs, leaf)
+                continue
             edges = frozenset((min(tail, head), max(tail, head)) for tail, head, _ in arcs)
             key = edges or frozenset([(start, start)])
-            if key not in self._seen and self._is_minimal(start, arcs):
+            if key not in self._seen:
                 self._seen.add(key)
                 yield start, arcs
             self._divide(part, arcs)
@@ -115,23 +128,18 @@ class Answers:
         self._order += 1
         heapq.heappush(self._queue, (length, self._order, item))
 
-    def _is_minimal(self, start: int, arcs: list[tuple[int, int, int]]) -> bool:
-        """Return whether each leaf is the only vertex of one of its groups."""
-        if not arcs:
-            return True
+    def _needless_leaf(self, arcs: list[tuple[int, int, int]]) -> int:
+        """Return a leaf whose groups have other vertices in the tree, or -1."""
         degree: dict[int, int] = {}
-        count = [0] * len(self.groups)
         for tail, head, _ in arcs:
             degree[tail] = degree.get(tail, 0) + 1
             degree[head] = degree.get(head, 0) + 1
+        once = twice = 0  # sets of groups that the tree holds vertices of
         for v in degree:
-            for i in range(len(count)):
-                count[i] += self.groups_of.get(v, 0) >> i & 1
-        return all(
-            any(self.groups_of.get(v, 0) >> i & 1 and count[i] == 1 for i in range(len(count)))
-            for v, number in degree.items()
-            if number == 1
-        )
+            twice |= once & self.groups_of.get(v, 0)
+            once |= self.groups_of.get(v, 0)
+        leaves = (v for v in degree if degree[v] == 1)
+        return next((v for v in leaves if not self.groups_of.get(v, 0) & ~twice), -1)
 
     def _both_ways(self, arc: tuple[int, int, int]) -> set[int]:
         """Return the arcs of an edge and its parallels in both directions.
@@ -146,12 +154,10 @@ class Answers:
 
     def _divide(self, part: Part, arcs: list[tuple[int, int, int]]) -> None:
         """Divide a part around its best tree."""
-        held = list(part.held)
-        known = {part.start} | {v for tail, head, _ in held for v in (tail, head)}
-        tip = part.tip
+        held, known, tip = list(part.held), part.vertices, part.tip
         for arc in self._depth_first(part, arcs, known):
             excluded = part.excluded | self._both_ways(arc)
-            self._evaluate(Part(part.start, tuple(held), tip, excluded))
+            self._evaluate(part._replace(held=tuple(held), tip=tip, excluded=excluded))
             held.append(arc)
             tip = self._tip_after(arc[1], known)
             known.add(arc[1])
@@ -184,37 +190,86 @@ class Answers:
                 stack += [(head, other, a) for other, a in sorted(beside.get(head, []))]
         return found
 
+    def _divide_by_leaf(self, part: Part, arcs: list[tuple[int, int, int]], leaf: int) -> None:
+        """Divide a part by a needless leaf of its best tree."""
+        path = []
+        if leaf == part.start and not part.held:
+            path = [arc for arc in self._depth_first(part, arcs, {leaf}) if leaf in arc[:2]]
+        elif leaf not in part.vertices:
+            into = {arc[1]: arc for arc in self._depth_first(part, arcs, part.vertices)}
+            v = leaf
+            while v in into:
+                path.insert(0, into[v])
+                v = into[v][0]
+        held, tip = list(part.held), part.tip
+        for arc in path:
+            excluded = part.excluded | self._both_ways(arc)
+            self._evaluate(part._replace(held=tuple(held), tip=tip, excluded=excluded))
+            tip = -1 if arc[0] == tip else tip
+            held.append(arc)
+        self._evaluate(part._replace(held=tuple(held), tip=leaf))
+        for i, group in enumerate(self.groups):
+            if self.groups_of.get(leaf, 0) >> i & 1:
+                others = frozenset(group.tolist()) - {leaf}
+                self._evaluate(
+                    part._replace(held=tuple(held), tip=tip, barred=part.barred | others)
+                )
+
     def _divide_by_edge(self, part: Part, arcs: list[tuple[int, int, int]]) -> None:
         """Divide a part by an edge at its tip, where the completion is no tree."""
         held = set(part.held)
         at_tip = [arc for arc in arcs if part.tip in arc[:2] and arc not in held]
         tail, head, number = min(at_tip)
         arc = (tail, head, number) if tail == part.tip else (head, tail, number)
-        known = {part.start} | {v for tail, head, _ in part.held for v in (tail, head)}
+        known = part.vertices
         self._evaluate(part._replace(excluded=part.excluded | self._both_ways(arc)))
         if arc[1] not in known:
             tip = self._tip_after(arc[1], known)
             self._evaluate(part._replace(held=(*part.held, arc), tip=tip))
 
+    def _may_be_minimal(self, part: Part) -> bool:
+        """Return whether two leaves may each be the only vertex of a group."""
+        degree: dict[int, int] = {}
+        for tail, head, _ in part.held:
+            degree[tail] = degree.get(tail, 0) + 1
+            degree[head] = degree.get(head, 0) + 1
+        if part.tip >= 0:
+            degree[part.tip] = degree.get(part.tip, 0) + 1
+        once = lost = 0
+        for v, number in degree.items():
+            groups = self.groups_of.get(v, 0)
+            lost |= once & groups if number == 1 else groups
+            once |= groups
+        return (self.everything & ~lost).bit_count() > 1
+
+    def _length_of(self, arcs: Any) -> int:
+        return sum(int(self.lengths[arc]) for *_, arc in arcs)
+
     def _evaluate(self, part: Part) -> None:
         """Find the best tree of a part, and queue it; or postpone it if that is too long."""
-        vertices = {part.start} | {v for tail, head, _ in part.held for v in (tail, head)}
-        touched = 0
+        vertices, touched = part.vertices, 0
         for v in vertices:
             touched |= self.groups_of.get(v, 0)
         missing = [g for i, g in enumerate(self.groups) if not touched >> i & 1]
-        if not missing or self.flag[0]:
-            return  # what is held is the only tree, and of another part
-        length = sum(int(self.lengths[arc]) for *_, arc in part.held)
+        if vertices & part.barred or self.flag[0] or not self._may_be_minimal(part):
+            return
+        if not missing and part.tip >= 0:
+            return  # no branch that goes on leads to a group
+        if not missing:
+            self._push(self._length_of(part.held), (part, list(part.held), True))
+            return
+        length = self._length_of(part.held)
         excluded = np.fromiter(part.excluded, np.int64, len(part.excluded))
         inside = np.fromiter(vertices, np.int64, len(vertices))
-        self._is_excluded[excluded], self._is_part[inside] = True, True
+        barred = np.fromiter(part.barred, np.int64, len(part.barred))
+        self._is_excluded[excluded], self._is_barred[barred] = True, True
         found, more = complete(
-            self.indptr, self.heads, self.lengths, self._is_excluded, self._is_part,
+            self.indptr, self.heads, self.lengths, self._is_excluded,
+            self._is_barred, inside,
             np.int64(part.tip), np.concatenate(missing), np.cumsum([0, *map(len, missing)]),
             np.int64(self.limit - length), heap_cpu.new(_HEAP_SIZE, small=False), self.flag,
         )  # fmt: skip
-        self._is_excluded[excluded], self._is_part[inside] = False, False
+        self._is_excluded[excluded], self._is_barred[barred] = False, False
         if more < 0:
             self._postponed.append(part)
             return

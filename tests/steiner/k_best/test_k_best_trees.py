@@ -3,6 +3,7 @@
 import itertools
 from fractions import Fraction
 
+import networkx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,3 +127,26 @@ def test_what_is_wrong(terminals, k, message):
     graph = random_graph(9, 20, 1, directed=False)
     with pytest.raises(mgraph.UsageError, match=message):
         mgraph.k_best_steiner_trees(graph, terminals, k)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_two_groups_are_joined_by_the_shortest_simple_paths(seed):
+    random = np.random.default_rng(seed)
+    src, dst = random.integers(0, 15, (2, 30))
+    weight = random.integers(1, 30, 30)
+    graph = mgraph.from_edges(EdgeList(src, dst, weight), 15, directed=False, backend="cpu")
+    groups = [np.unique(random.integers(0, 15, 4)) for _ in range(2)]
+    network = graph.to_networkx()
+    network.add_edges_from([("first", v) for v in groups[0].tolist()], weight=0)
+    network.add_edges_from([("last", v) for v in groups[1].tolist()], weight=0)
+    costs = [0] * len(set(groups[0]) & set(groups[1]))
+    if not networkx.has_path(network, "first", "last"):
+        pytest.skip("the groups are not connected")
+    for path in networkx.shortest_simple_paths(network, "first", "last", weight="weight"):
+        inner = path[1:-1]
+        if len(inner) > 1 and all(len(set(inner) & set(group)) == 1 for group in groups):
+            costs.append(networkx.path_weight(network, inner, "weight"))
+        if len(costs) >= 10:
+            break
+    trees = mgraph.k_best_steiner_trees(graph, groups, 10)
+    assert [tree.cost for tree in trees] == sorted(costs)[:10]
