@@ -125,6 +125,12 @@ PAGES = {
         "msf_gpu dataset FOLDER 2000 4 1"
     ),
     "mgraph msf DATASET --out DIR --workers 2": Tiny("mgraph msf DATASET --out OUT --workers 2"),
+    "python -m tests.benchmarks.group_steiner": Tiny(
+        f"{GPU}group_steiner random --edges 400 --size 2 --queries 2 --repeats 1"
+    ),
+    "python -m tests.benchmarks.group_steiner --backend gpu": _on_gpu(
+        "group_steiner grid --edges 400 --size 2 --queries 2 --repeats 1 --backend gpu"
+    ),
     "python -m tests.benchmarks.steiner_gpu single MAKER NAME … --at-once 1000": _on_gpu(
         f"steiner_gpu single {MAKER} pa-23 --k 2,3 --samples 2 --at-once 4"
     ),

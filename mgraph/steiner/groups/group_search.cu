@@ -17,6 +17,7 @@
 //
 // Cost: a random access of 8 bytes per arc of a state that is taken and one per group of the vertex
 // that it leads to; two barriers of the grid per round, and four more per threshold.
+#include <mgraph/grid_barrier.cuh>
 #include <mgraph/stop_watch.cuh>
 
 #include "group_search.cuh"

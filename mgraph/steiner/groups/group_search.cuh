@@ -1,7 +1,7 @@
 // The state of group_search.cu and group_trace.cu, and how a state gets a label.
 #pragma once
 
-#include <mgraph/grid_barrier.cuh>
+#include <mgraph/fresh.cuh>
 #include <mgraph/hash.cuh>
 
 namespace mgraph {

@@ -20,22 +20,13 @@ from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError
+from mgraph.steiner import group_lengths_gpu
+from mgraph.steiner.groups import group_trace_gpu
 from mgraph.steiner.groups.group_search import Found, Traced, find_in_units
-from mgraph.steiner.groups.lengths import (
-    EXACT_FRACTION,
-    TOTAL_BITS,
-    LengthUnits,
-    WeightFacts,
-    choose_units,
-    may_be_exact,
-)
+from mgraph.steiner.groups.lengths import TOTAL_BITS, LengthUnits, choose_units
 from mgraph.steiner.prepared import PreparedGraph
-from mgraph.steiner.star import broken_path_error
-from mgraph.steiner.star_types_gpu import VARIANTS, kernel_defines
 
 SEARCH = Source(__package__, "group_search.cu")
-TRACE = Source(__package__, "group_trace.cu")
-LENGTHS = Source("mgraph.steiner", "group_lengths.cu", check=VARIANTS)
 
 MAX_GROUPS = 8
 MAX_QUERIES = 512  # of a launch
@@ -44,13 +35,12 @@ _MEMORY_SHARE = 0.7  # of the free memory
 _QUEUE_SHARE = 0.1
 _MIN_QUEUE = 1 << 16
 _WIDTH = 1.0  # by which thresholds rise, in mean lengths
-_TREE_ARCS = 1 << 10
 _GIB = 1 << 30
 
 
 @functools.cache
 def _struct(name: str) -> StructType:
-    return (TRACE if name == "trace_launch" else SEARCH).struct(name)
+    return SEARCH.struct(name)
 
 
 @functools.cache
@@ -67,42 +57,9 @@ class GpuSearch:
         self.indices = graph.indices.astype(np.int32, copy=False)
         self.weight = "int32" if graph.weights is None else str(graph.weights.dtype)
         self.sum_dtype = np.dtype(np.float64 if self.weight.startswith("float") else np.int64)
-        self._defines = kernel_defines(self.weight, "int64")
-        self.facts = self._find_facts()
+        self.facts = group_lengths_gpu.find_facts(graph)
         self.units = choose_units(self.facts)
-        self._lengths = self._write_lengths(self.units)
-
-    def _find_facts(self) -> WeightFacts:
-        import cupy
-
-        weights, largest = self.graph.weights, self.graph.weight_range.maximum
-        if not self.graph.num_arcs:
-            return WeightFacts(1, True, True, self.n)
-        is_exact = is_whole = self.sum_dtype.kind == "i"
-        if not is_whole and may_be_exact(largest):
-            is_rounded = cupy.zeros(1, np.uint32)
-            arguments = (
-                weights,
-                np.int64(self.graph.num_arcs),
-                np.float64(EXACT_FRACTION),
-                is_rounded,
-            )
-            LENGTHS.launch("group_find_rounded", arguments, **self._defines)
-            is_exact = not is_rounded.get()[0]
-        return WeightFacts(largest, is_whole, is_exact, self.n)
-
-    def _write_lengths(self, units: LengthUnits) -> Any:
-        import cupy
-
-        lengths = cupy.empty(self.graph.num_arcs, np.int64)
-        weights = np.uint64(0) if self.graph.weights is None else self.graph.weights
-        scale = np.float64(units.scale[0]), np.float64(units.scale[1])
-        arguments = (
-            self.graph.indptr, self.indices, weights, np.int64(self.n), *scale,
-            np.int32(units.shift), np.int32(units.tie_bits), lengths,
-        )  # fmt: skip
-        LENGTHS.launch("group_write_lengths", arguments, **self._defines)
-        return lengths
+        self._lengths = group_lengths_gpu.write_lengths(graph, self.indices, self.units)
 
     def batch_size(self, k: int, queue_share: float = _QUEUE_SHARE) -> int:
         """Return how many queries of k groups fit into a launch. Raises OutOfMemoryError for 0."""
@@ -155,7 +112,9 @@ class GpuSearch:
         k, count = len(queries[0]), len(queries)
         words = (self.n << k) * count
         capacity = max(int(share * words), _MIN_QUEUE * count)
-        lengths = self._lengths if units == self.units else self._write_lengths(units)
+        lengths = self._lengths
+        if units != self.units:
+            lengths = group_lengths_gpu.write_lengths(self.graph, self.indices, units)
         origins = cupy.asarray(_list_origins(queries, k))
         states = np.zeros(count, _struct("query_state").dtype)
         states["upper"], states["settled"] = 1 << TOTAL_BITS, 0
@@ -187,17 +146,12 @@ class GpuSearch:
         kernel = cancellation_gpu.kernel(SEARCH, "group_search")
         blocks = resident_blocks(kernel, threads, 0, "the search for group Steiner trees", "")
         launch_resident(kernel, blocks, threads, (launch,))
-        TRACE.launch("group_meet", (launch,))
+        group_trace_gpu.find_meetings(launch)
         is_stopped, has_overflowed = self._read_faults(counts)
         if has_overflowed:
             return None
         states = on_device.get().view(states.dtype)
-        capacity = _TREE_ARCS
-        while True:
-            trees = self._trace(launch, count, k, capacity)
-            if trees["counts"].max() <= capacity:
-                break
-            capacity = int(trees["counts"].max())
+        trees = group_trace_gpu.trace(launch, count, k, self.graph.weights)
         return [
             self._to_traced(states[i], {name: trees[name][i] for name in trees}, is_stopped)
             for i in range(count)
@@ -208,31 +162,6 @@ class GpuSearch:
         read = counts.get().view(np.uint8).view(names)[0]
         cancellation.raise_if_cancelled()
         return bool(read["stopped"]), bool(read["overflowed"])
-
-    def _trace(self, launch: Any, count: int, k: int, capacity: int) -> dict[str, Any]:
-        """Return the arcs of each query's tree, and the vertices of its groups."""
-        import cupy
-
-        arrays = {
-            "tails": cupy.empty((count, capacity), np.int32),
-            "heads": cupy.empty((count, capacity), np.int32),
-            "weights": cupy.empty((count, capacity), np.uint64),
-            "counts": cupy.empty(count, np.int32),
-            "chosen": cupy.zeros((count, k), np.int32),
-        }
-        is_broken = cupy.zeros(1, np.uint32)
-        weights = self.graph.weights
-        argument = _struct("trace_launch").pack(
-            {
-                **arrays, "is_broken": is_broken,
-                "graph_weights": weights,
-                "weight_bytes": np.dtype(self.weight).itemsize, "capacity": capacity,
-            }
-        )  # fmt: skip
-        TRACE.kernel("group_trace")((count,), (128,), (launch, argument))
-        if is_broken.get()[0]:
-            raise broken_path_error()
-        return {name: array.get() for name, array in arrays.items()}
 
     def _to_traced(self, state: Any, tree: dict[str, Any], is_stopped: bool) -> Traced:
         size = int(tree["counts"])

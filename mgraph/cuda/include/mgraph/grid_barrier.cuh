@@ -8,12 +8,10 @@
 // what the other blocks wrote.
 #pragma once
 
+#include <mgraph/fresh.cuh>
 #include <mgraph/ordered.cuh>
 
 namespace mgraph {
-
-// Load past the first-level cache, which other blocks' writes do not reach.
-template <class T> __device__ __forceinline__ T fresh(const T* address) { return __ldcg(address); }
 
 struct grid_barrier {
   unsigned long long* arrived;  // 0 at the launch
