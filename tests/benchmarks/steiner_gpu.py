@@ -39,7 +39,10 @@ def timed(call):
 
 def query_seconds(graph, terminals, repeats, **options):
     """Return the median time of a query, and its tree."""
-    runs = [timed(lambda: mgraph.steiner_tree(graph, terminals, **options)) for _ in range(repeats)]
+    runs = [
+        timed(lambda: mgraph.steiner_tree(graph, terminals, method="star", **options))
+        for _ in range(repeats)
+    ]
     return statistics.median(seconds for seconds, _ in runs), runs[0][1]
 
 
@@ -47,7 +50,7 @@ def all_seconds(graph, queries, repeats=GPU_REPEATS, **options):
     """Return the median time of all queries at once, and their trees."""
 
     def solve():
-        return dict(mgraph.steiner_trees(graph, queries, **options))
+        return dict(mgraph.steiner_trees(graph, queries, method="star", **options))
 
     runs = [timed(solve) for _ in range(repeats)]
     return statistics.median(seconds for seconds, _ in runs), runs[0][1]
@@ -59,7 +62,7 @@ def reference(name, graph, k, queries, kept=None):
     file = pathlib.Path(kept) if kept else None
     known = json.loads(file.read_text()) if file and file.exists() else {}
     if key not in known:
-        mgraph.steiner_tree(graph, queries[0][:2], backend="cpu")
+        mgraph.steiner_tree(graph, queries[0][:2], method="star", backend="cpu")
         runs = [query_seconds(graph, query, 1, backend="cpu") for query in queries]
         known[key] = [seconds for seconds, _ in runs], [tree.cost for _, tree in runs]
         if file:
@@ -83,7 +86,7 @@ def compared(name, on_cpu, on_gpu, sizes, samples, searches, at_once=0, kept=Non
         mean = 1000 * statistics.mean(seconds)
         for search in searches:
             options = {"backend": "gpu", "search": search}
-            mgraph.steiner_tree(on_gpu, first[0], **options)
+            mgraph.steiner_tree(on_gpu, first[0], method="star", **options)
             repeats = GPU_REPEATS if search == "auto" else 1
             runs = [query_seconds(on_gpu, query, repeats, **options) for query in first]
             each = 1000 * statistics.mean(seconds for seconds, _ in runs)
@@ -132,7 +135,7 @@ def many(options):
         )
         print(f"{name}, k = {k}, one at a time: {100 / seconds:.0f} queries/s", flush=True)
         for concurrency in (1, 16, 64, 132, 264, 528, 1024):
-            batches = {"backend": "gpu", "concurrency": concurrency}
+            batches = {"backend": "gpu", "method": "star", "concurrency": concurrency}
             list(mgraph.steiner_trees(graph, queries[: 2 * concurrency], **batches))
             seconds, _ = all_seconds(graph, queries, **batches)
             print(f"{concurrency} at a time: {options.samples / seconds:.0f} queries/s", flush=True)
@@ -154,7 +157,7 @@ def scaling(options):
         ) as cluster:
             for _ in range(4):
                 run = mgraph.steiner_many(
-                    f"{options.folder}/{name}", sample=[(k, options.samples)], cluster=cluster,
+                    f"{options.folder}/{name}", sample=[(k, options.samples)], method="star", cluster=cluster,
                     progress=None,
                 )  # fmt: skip
                 rates.append(options.samples / run.solve_seconds)
