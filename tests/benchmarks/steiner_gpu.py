@@ -157,8 +157,8 @@ def scaling(options):
         ) as cluster:
             for _ in range(4):
                 run = mgraph.steiner_many(
-                    f"{options.folder}/{name}", sample=[(k, options.samples)], method="star", cluster=cluster,
-                    progress=None,
+                    f"{options.folder}/{name}", sample=[(k, options.samples)], method="star",
+                    cluster=cluster, progress=None,
                 )  # fmt: skip
                 rates.append(options.samples / run.solve_seconds)
         rate = statistics.median(rates[1:])
