@@ -27,40 +27,18 @@ import numpy as np
 
 from mgraph.core import heap_cpu
 from mgraph.core.compiled import compiled_when_hot
-from mgraph.core.hashing import mix64
 from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.steiner.improvement.network_cpu import EDGE, HEAD, Network
 from mgraph.steiner.improvement.reduction_cpu import find_nearest
+from mgraph.steiner.state_table_cpu import KEY, NO_STATE, enlarge, find_slot
 
 MAX_GROUPS = 12
-NO_STATE = -1
 _NO_EDGE = -1
 _HEAP_SIZE = 1 << 31  # states have numbers below
 # Columns of states. KEY: the vertex, and in the low bits the set. FROM, BY: how it was reached, by
 # an edge from another state, or (below -1) from two of them; or not, as the vertex of a group.
-KEY, COST, FROM, BY, NEXT = 0, 1, 2, 3, 4
+COST, FROM, BY, NEXT = 1, 2, 3, 4
 _COLUMNS = 5
-
-
-@compiled_when_hot
-def _find_slot(key, slots, states):
-    """Return the place of a key in the hash table, or the free one where it would be."""
-    mask = np.uint64(slots.size - 1)
-    at = mix64(np.uint64(key)) & mask
-    while slots[at] >= 0 and states[slots[at], KEY] != key:
-        at = (at + np.uint64(1)) & mask
-    return at
-
-
-@compiled_when_hot
-def _enlarge(slots, states, count):
-    """Return a hash table and states of twice the size."""
-    larger = np.empty((2 * states.shape[0], states.shape[1]), np.int64)
-    larger[:count] = states[:count]
-    table = np.full(2 * slots.size, NO_STATE)
-    for i in range(count):
-        table[_find_slot(larger[i, KEY], table, larger)] = i
-    return table, larger
 
 
 @compiled_when_hot
@@ -103,10 +81,10 @@ def solve(
             if rest > max_cost:
                 continue
             if count + 1 >= states.shape[0]:
-                slots, states = _enlarge(slots, states, count)
+                slots, states = enlarge(slots, states, count)
             key = (np.int64(v) << k) | (np.int64(1) << i)
             states[count, KEY], states[count, COST], states[count, BY] = key, 0, _NO_EDGE
-            slots[_find_slot(key, slots, states)] = count
+            slots[find_slot(key, slots, states)] = count
             while size + 1 > capacity(heap):
                 heap = grow(heap)
             push(heap, size, rest, count)
@@ -149,7 +127,7 @@ def solve(
             if not is_useful or new > max_cost:
                 continue
             key = (x << k) | new_set
-            slot = _find_slot(key, slots, states)
+            slot = find_slot(key, slots, states)
             target = slots[slot]
             if target >= 0 and states[target, COST] <= new:
                 continue
@@ -158,8 +136,8 @@ def solve(
                 continue
             if target < 0:
                 if count + 1 >= states.shape[0]:
-                    slots, states = _enlarge(slots, states, count)
-                    slot = _find_slot(key, slots, states)
+                    slots, states = enlarge(slots, states, count)
+                    slot = find_slot(key, slots, states)
                 target = count
                 slots[slot], states[target, KEY] = target, key
                 count += 1

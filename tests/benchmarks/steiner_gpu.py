@@ -135,8 +135,8 @@ def many(options):
         )
         print(f"{name}, k = {k}, one at a time: {100 / seconds:.0f} queries/s", flush=True)
         for concurrency in (1, 16, 64, 132, 264, 528, 1024):
-            batches = {"backend": "gpu", "method": "star", "concurrency": concurrency}
-            list(mgraph.steiner_trees(graph, queries[: 2 * concurrency], **batches))
+            batches = {"backend": "gpu", "concurrency": concurrency}
+            list(mgraph.steiner_trees(graph, queries[: 2 * concurrency], method="star", **batches))
             seconds, _ = all_seconds(graph, queries, **batches)
             print(f"{concurrency} at a time: {options.samples / seconds:.0f} queries/s", flush=True)
 

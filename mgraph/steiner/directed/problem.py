@@ -59,10 +59,10 @@ def build(indptr: Any, heads: Any, root: int, terminals: Any) -> Problem:
     in_arcs = np.argsort(heads, kind="stable")
     in_indptr = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(heads, minlength=n), out=in_indptr[1:])
-    wanted = np.unique(terminals)
+    distinct = np.unique(terminals)
     return Problem(
         indptr.astype(np.int64, copy=False), heads, tails, in_indptr, in_arcs, root,
-        wanted[wanted != root],
+        distinct[distinct != root],
     )  # fmt: skip
 
 

@@ -89,12 +89,12 @@ def steiner_arborescence(
     check_time_limit(time_limit)
     graph = as_graph(graph, directed=True, backend="cpu").to_cpu()
     length_dtype(graph)  # raises for weights that are negative, not finite or too large
-    wanted = np.unique(checked_vertices("terminals", terminals, graph.n))
+    distinct = np.unique(checked_vertices("terminals", terminals, graph.n))
     (top,) = checked_vertices("root", root, graph.n)[:1]
-    if not wanted.size:
+    if not distinct.size:
         raise UsageError("terminals must hold at least one vertex (got none)")
     weights = weights_of(graph)
-    problem = build(graph.indptr, graph.indices, int(top), wanted)
+    problem = build(graph.indptr, graph.indices, int(top), distinct)
     solution = solve(problem, weights, improve, time_limit)
     if solution is None:
         raise DisconnectedError(_no_path(graph, problem))
@@ -102,7 +102,7 @@ def steiner_arborescence(
     order = np.lexsort((problem.heads[arcs], problem.tails[arcs]))
     arcs = arcs[order]
     return SteinerTree(
-        terminals=wanted,
+        terminals=distinct,
         src=problem.tails[arcs],
         dst=problem.heads[arcs],
         weight=weights[arcs],
@@ -167,24 +167,24 @@ def node_weighted_steiner_tree(
     graph = as_graph(graph, directed=False, backend="cpu")
     prepare(graph)  # raises for what is no undirected graph
     graph = graph.to_cpu()
-    wanted = np.unique(checked_vertices("terminals", terminals, graph.n))
-    if not wanted.size:
+    distinct = np.unique(checked_vertices("terminals", terminals, graph.n))
+    if not distinct.size:
         raise UsageError("terminals must hold at least one vertex (got none)")
     extra = checked_vertex_weights("vertex_weights", vertex_weights, graph.n)
     weights = weights_of(graph)
     total = weights.astype(np.result_type(weights, extra)) + extra[graph.indices]
-    problem = build(graph.indptr, graph.indices, int(wanted[0]), wanted)
+    problem = build(graph.indptr, graph.indices, int(distinct[0]), distinct)
     solution = solve(problem, total, improve, time_limit)
     if solution is None:
         raise DisconnectedError(_no_path(graph, problem))
-    arcs, first = solution.arcs, extra[wanted[0]].item()
+    arcs, first = solution.arcs, extra[distinct[0]].item()
     tails, heads = problem.tails[arcs], problem.heads[arcs]
     src, dst = np.maximum(tails, heads), np.minimum(tails, heads)
     order = np.lexsort((dst, src))
-    vertices = np.unique(np.concatenate([wanted, tails, heads]))
+    vertices = np.unique(np.concatenate([distinct, tails, heads]))
     vertex_cost = total_of(extra[vertices])
     return SteinerTree(
-        terminals=wanted,
+        terminals=distinct,
         src=src[order],
         dst=dst[order],
         weight=weights[arcs][order],

@@ -22,36 +22,15 @@ vertex, and 60 per state of two or more groups.
 import numpy as np
 
 from mgraph.core.compiled import compiled_when_hot
-from mgraph.core.hashing import mix64
 from mgraph.core.heap_cpu import capacity, grow, pop, push
+from mgraph.steiner.state_table_cpu import KEY, NO_STATE, enlarge, find_slot
 
 # Columns of states. KEY: the vertex, and in the low bits the set. FROM, BY: the state that it comes
 # from, and the one that it is united with, or STEP. NEXT: the settled state of the vertex before.
-KEY, LABEL, FROM, BY, NEXT = 0, 1, 2, 3, 4
+LABEL, FROM, BY, NEXT = 1, 2, 3, 4
 _COLUMNS = 5
-NO_STATE, STEP, NOT_SETTLED = -1, -1, -2
+STEP, NOT_SETTLED = -1, -2
 # States of one group have the numbers below n·k, by vertex and group; the others follow.
-
-
-@compiled_when_hot
-def _find_slot(key, slots, states):
-    """Return the place of a key in the hash table, or the free one where it would be."""
-    mask = np.uint64(slots.size - 1)
-    at = mix64(np.uint64(key)) & mask
-    while slots[at] >= 0 and states[slots[at], KEY] != key:
-        at = (at + np.uint64(1)) & mask
-    return at
-
-
-@compiled_when_hot
-def _enlarge(slots, states, count):
-    """Return a hash table and states of twice the size."""
-    larger = np.empty((2 * states.shape[0], states.shape[1]), np.int64)
-    larger[:count] = states[:count]
-    table = np.full(2 * slots.size, NO_STATE)
-    for i in range(count):
-        table[_find_slot(larger[i, KEY], table, larger)] = i
-    return table, larger
 
 
 @compiled_when_hot
@@ -75,7 +54,7 @@ def _label_of(v, groups, singles, has_sets, slots, states):
         return singles[v, _lowest(groups)] - 1
     if not has_sets[v]:
         return np.int64(-1)
-    state = slots[_find_slot((v << singles.shape[1]) | groups, slots, states)]
+    state = slots[find_slot((v << singles.shape[1]) | groups, slots, states)]
     return states[state, LABEL] if state >= 0 else np.int64(-1)
 
 
@@ -206,8 +185,8 @@ def search(indptr, heads, lengths, vertices, starts, upper, singles, heap, max_s
             ):
                 continue
             if count + 1 >= states.shape[0]:
-                slots, states = _enlarge(slots, states, count)
-            slot = _find_slot((x << k) | new_groups, slots, states)
+                slots, states = enlarge(slots, states, count)
+            slot = find_slot((x << k) | new_groups, slots, states)
             if slots[slot] < 0:
                 slots[slot], has_sets[x] = count, True
                 states[count, KEY], states[count, NEXT] = (x << k) | new_groups, NOT_SETTLED
@@ -234,7 +213,7 @@ def trace(indptr, heads, lengths, meeting, half, singles, states, slots):
         if half and _is_single(groups):
             stack.append(meeting * k + _lowest(groups))
         elif half:
-            stack.append(n * k + slots[_find_slot((meeting << k) | groups, slots, states)])
+            stack.append(n * k + slots[find_slot((meeting << k) | groups, slots, states)])
     arcs, tails = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
     chosen = np.empty(k, np.int64)
     while len(stack) > 0:

@@ -17,32 +17,13 @@ r groups. Memory: 48 bytes per state.
 import numpy as np
 
 from mgraph.core.compiled import compiled_when_hot
-from mgraph.core.hashing import mix64
 from mgraph.core.heap_cpu import capacity, grow, pop, push
+from mgraph.steiner.state_table_cpu import KEY, NO_STATE, enlarge, find_slot
 
-KEY, LABEL, FROM, BY, NEXT = 0, 1, 2, 3, 4
+LABEL, FROM, BY, NEXT = 1, 2, 3, 4
 _COLUMNS = 5
-NO_STATE, SOURCE, NOT_SETTLED = -1, -1, -2
+SOURCE, NOT_SETTLED = -1, -2
 INFINITY = np.int64(1 << 62)
-
-
-@compiled_when_hot
-def _find_slot(key, slots, states):
-    mask = np.uint64(slots.size - 1)
-    at = mix64(np.uint64(key)) & mask
-    while slots[at] >= 0 and states[slots[at], KEY] != key:
-        at = (at + np.uint64(1)) & mask
-    return at
-
-
-@compiled_when_hot
-def _enlarge(slots, states, count):
-    larger = np.empty((2 * states.shape[0], states.shape[1]), np.int64)
-    larger[:count] = states[:count]
-    table = np.full(2 * slots.size, NO_STATE)
-    for i in range(count):
-        table[_find_slot(larger[i, KEY], table, larger)] = i
-    return table, larger
 
 
 @compiled_when_hot
@@ -119,9 +100,9 @@ def complete(
             if ahead[v] > limit:
                 continue
             if count + 1 >= states.shape[0]:
-                slots, states = _enlarge(slots, states, count)
+                slots, states = enlarge(slots, states, count)
             key = (np.int64(v) << r) | (np.int64(1) << i)
-            slots[_find_slot(key, slots, states)] = count
+            slots[find_slot(key, slots, states)] = count
             states[count, KEY], states[count, LABEL], states[count, BY] = key, 0, SOURCE
             states[count, FROM], states[count, NEXT] = NO_STATE, NOT_SETTLED
             while size + 1 > capacity(heap):
@@ -170,14 +151,14 @@ def complete(
             if new + ahead[x] >= goal:
                 continue
             key2 = (x << r) | new_groups
-            slot = _find_slot(key2, slots, states)
+            slot = find_slot(key2, slots, states)
             target = slots[slot]
             if target >= 0 and states[target, LABEL] <= new:
                 continue
             if target < 0:
                 if count + 1 >= states.shape[0]:
-                    slots, states = _enlarge(slots, states, count)
-                    slot = _find_slot(key2, slots, states)
+                    slots, states = enlarge(slots, states, count)
+                    slot = find_slot(key2, slots, states)
                 target = count
                 slots[slot], states[target, KEY] = target, key2
                 states[target, NEXT] = NOT_SETTLED

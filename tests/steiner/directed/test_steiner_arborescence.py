@@ -28,13 +28,13 @@ def arcs(graph):
 
 def minimum_arborescence(graph, root, terminals):
     """The minimum cost by dynamic programming over all sets of terminals; None if there is none."""
-    wanted = sorted(set(terminals) - {root})
+    targets = sorted(set(terminals) - {root})
     vertices, listed = range(graph.n), list(arcs(graph))
     best = {0: dict.fromkeys(vertices, Fraction(0))}
-    for groups in range(1, 1 << len(wanted)):
+    for groups in range(1, 1 << len(targets)):
         cost = dict.fromkeys(vertices)
         for v in vertices:
-            if groups & (groups - 1) == 0 and wanted[groups.bit_length() - 1] == v:
+            if groups & (groups - 1) == 0 and targets[groups.bit_length() - 1] == v:
                 cost[v] = Fraction(0)
             part = (groups - 1) & groups
             while part:
@@ -47,7 +47,7 @@ def minimum_arborescence(graph, root, terminals):
                 if cost[v] is not None and (cost[u] is None or cost[v] + weight < cost[u]):
                     cost[u] = cost[v] + weight
         best[groups] = cost
-    return best[(1 << len(wanted)) - 1][root]
+    return best[(1 << len(targets)) - 1][root]
 
 
 def check_arborescence(graph, root, terminals, tree):
