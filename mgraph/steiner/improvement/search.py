@@ -4,9 +4,9 @@
 2. A dual ascent gives a bound. What no better tree needs is removed (``reduction_cpu``), again
    whenever the best tree or the bound has become better.
 3. Cycle by cycle, a tree is taken from the pool, or grown from a terminal, and led by a walk with
-   less and less noise to a better one; in larger graphs region after region is freed and walked
-   in. The result is merged with the pool's trees: what both have is kept, the rest is searched for
-   what is best of either. The bound is searched for as many steps as help.
+   less and less noise to a better one. The result is merged with the pool's trees: what both have
+   is kept, the rest is searched for what is best of either. The bound is searched for as many
+   steps as help.
 
 All random numbers come from one seed, and steps are counted, so that without a deadline the result
 is the same everywhere. Without a deadline it ends after STALE cycles without a gain.
@@ -34,9 +34,7 @@ POOL = 8  # trees
 STARTS = 3
 # Noise in units of 1 / 1024: of a start, and of a walk's first and last step.
 START_NOISE, FIRST_NOISE, LAST_NOISE = 205, 614, 102
-WALK_STEPS, MERGE_STEPS, REGION_STEPS = 20, 5, 5
-# Vertices of a region, and of a graph in which regions are freed.
-MIN_REGION, MAX_REGION, REGIONS_FROM = 150, 2000, 1500
+WALK_STEPS, MERGE_STEPS = 20, 5
 BOUND_STEPS = 500  # per round of the search for a better bound
 # States of the exact search for few terminals: in the first attempt and at most.
 FIRST_STATES, MAX_STATES = 1 << 17, 1 << 23
@@ -159,8 +157,6 @@ class Search:
             tree = self._walk(tree, 1, noise)
             if self.flag[0]:
                 break
-        if self.network.indptr.size > REGIONS_FROM and not self.flag[0]:
-            tree = self._walk_in_regions(tree)
         others = [other for other in self.pool if not np.array_equal(other, tree)]
         self.add(tree)
         for other in others:
@@ -168,20 +164,6 @@ class Search:
                 break
             tree = self._merge(tree, other)
         self.add(tree)
-
-    def _walk_in_regions(self, tree: Any) -> Any:
-        n = self.network.indptr.size - 1
-        for _ in range(max(10, n // 100)):
-            if self.flag[0]:
-                break
-            size = int(MIN_REGION * (MAX_REGION / MIN_REGION) ** self.rng.random())
-            edge = tree[self.rng.integers(tree.size)]
-            centre = np.int64(self.network.ends[edge, self.rng.integers(2)])
-            kept, candidates = subproblem_cpu.free_region(
-                self.network, tree, centre, min(size, n), self.work
-            )
-            tree = self._solve_part(tree, kept, candidates, REGION_STEPS)
-        return tree
 
     def _merge(self, first: Any, second: Any) -> Any:
         """Return a tree that costs no more than either: the best of both, searched locally."""

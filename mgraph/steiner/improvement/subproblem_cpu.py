@@ -2,8 +2,7 @@
 
 The kept edges are contracted: what they connect becomes one terminal. Of the other edges some are
 left as candidates. A tree of the smaller problem together with the kept edges is a tree of the
-problem. So the vertices around one vertex are freed, the tree elsewhere is kept; and of two trees
-the edges that both have are kept, and those of either are the candidates.
+problem. So of two trees the edges that both have are kept, and those of either are the candidates.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ import numpy as np
 from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.union_find_cpu import root
 from mgraph.steiner.improvement import network_cpu
-from mgraph.steiner.improvement.network_cpu import DEGREE, EDGE, HEAD, Network
+from mgraph.steiner.improvement.network_cpu import Network
 
 
 class Subproblem(NamedTuple):
@@ -91,45 +90,6 @@ def contract(
     )
     edge = candidates[remaining]
     return Subproblem(smaller, weight[edge], edge, kept, part)
-
-
-@compiled_when_hot
-def free_region(network, tree, centre, size, work):
-    """Free the vertices around one: return the tree's edges elsewhere, and the candidate edges.
-
-    size: the number of vertices that are freed at most. The candidates are the edges between freed
-    vertices, and those from there to the tree.
-    """
-    indptr, arcs, ends, freed, links = (
-        network.indptr, network.arcs, network.ends, work.stamp, work.links
-    )  # fmt: skip
-    for e in tree:
-        links[ends[e, 0], DEGREE] = links[ends[e, 1], DEGREE] = 1
-    region = np.empty(size, np.int64)
-    region[0], count, at = centre, 1, 0
-    freed[centre] = True
-    while at < count and count < size:
-        u = region[at]
-        at += 1
-        for arc in range(indptr[u], indptr[u + 1]):
-            v = arcs[arc, HEAD]
-            if count < size and not freed[v]:
-                freed[v] = True
-                region[count] = v
-                count += 1
-    is_kept = np.zeros(tree.size, np.bool_)
-    for i in range(tree.size):
-        is_kept[i] = not freed[ends[tree[i], 0]] and not freed[ends[tree[i], 1]]
-    candidates = [np.int64(0) for _ in range(0)]
-    for u in region[:count]:
-        for arc in range(indptr[u], indptr[u + 1]):
-            v = arcs[arc, HEAD]
-            if (freed[v] and u < v) or (not freed[v] and links[v, DEGREE] > 0):
-                candidates.append(np.int64(arcs[arc, EDGE]))
-    freed[region[:count]] = False
-    for e in tree:
-        links[ends[e, 0], DEGREE] = links[ends[e, 1], DEGREE] = 0
-    return tree[is_kept], np.array(candidates, np.int64)
 
 
 def differences(first: Any, second: Any) -> tuple[Any, Any]:

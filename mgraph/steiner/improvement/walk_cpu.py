@@ -2,8 +2,10 @@
 
 A local search takes turns: vertices are inserted, key paths exchanged and key vertices eliminated,
 until neither gains anything. A step of the walk is a round of local search with weights that are
-increased at random, then local search with the weights themselves; a tree that costs no more is
-kept. So the walk crosses plateaus, of which unit weights make many.
+increased at random, then local search with the weights themselves. Of that tree and the one before,
+what is best is kept, block by block (``blocks_cpu``): a step in a large tree is as many attempts as
+there are places where it has changed. What costs as much is taken, so that the walk crosses
+plateaus, of which unit weights make many.
 """
 
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 
 from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.hashing import mix64
+from mgraph.steiner.improvement.blocks_cpu import combine
 from mgraph.steiner.improvement.key_moves_cpu import move_keys
 from mgraph.steiner.improvement.network_cpu import Network
 from mgraph.steiner.improvement.vertex_insertion_cpu import insert_vertices
@@ -51,15 +54,13 @@ def _add_noise(weight, amplitude, seed):
 @compiled_when_hot
 def _walk(network, weight, tree, rounds, steps, amplitude, seed, work, flag):
     tree = _search(network, weight, tree, rounds, work, flag)
-    cost = weight[tree].sum()
     for step in range(steps):
         if flag[0]:
             break
         noisy = _add_noise(weight, amplitude, np.uint64(seed) + np.uint64(step))
         candidate = _search(network, noisy, tree, 1, work, flag)
         candidate = _search(network, weight, candidate, MAX_ROUNDS, work, flag)
-        if weight[candidate].sum() <= cost:
-            tree, cost = candidate, weight[candidate].sum()
+        tree = combine(network, weight, tree, candidate, work)
     return tree
 
 

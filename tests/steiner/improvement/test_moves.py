@@ -85,17 +85,8 @@ def test_a_raised_flag_ends_a_pass_with_a_tree():
 @settings(max_examples=100, deadline=None)
 def test_a_tree_of_a_part_is_a_tree_of_the_whole(problem, data):
     tree = problem.grown(data.draw(st.integers(0, problem.n - 1)))
-    if data.draw(st.booleans()):
-        centre, size = (
-            data.draw(st.integers(0, problem.n - 1)),
-            data.draw(st.integers(1, problem.n)),
-        )
-        kept, candidates = subproblem_cpu.free_region(
-            problem.network, tree, np.int64(centre), size, problem.work
-        )
-    else:
-        other = problem.grown(data.draw(st.integers(0, problem.n - 1)))
-        kept, candidates = subproblem_cpu.differences(tree, other)
+    other = problem.grown(data.draw(st.integers(0, problem.n - 1)))
+    kept, candidates = subproblem_cpu.differences(tree, other)
     assert set(tree.tolist()) <= {*kept.tolist(), *candidates.tolist()}
     part = subproblem_cpu.contract(
         problem.network, problem.weight, kept, candidates, tree, problem.work
