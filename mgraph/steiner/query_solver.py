@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DisconnectedError
 from mgraph.steiner import star, tree_cpu
 from mgraph.steiner.dreyfus_wagner_cpu import MAX_GROUPS
+from mgraph.steiner.groups import group_queries
+from mgraph.steiner.groups.group_search import Found
+from mgraph.steiner.improvement.conversion import cheapest, cost_of
 from mgraph.steiner.prepared import PreparedGraph
 from mgraph.steiner.query_threads import answer_in_threads
 from mgraph.steiner.result import SteinerTree
@@ -25,6 +28,7 @@ from mgraph.steiner.tree_cpu import Tree
 DEFAULT_BATCH_SIZE = 512  # queries on a GPU: see BENCHMARKS.md
 GUARDED_WORK = "Steiner trees on this graph"
 AUTO_STATES = 1 << 18  # of the exact method, where auto tries it: some 0.3 s
+MAX_EXACT_ON_GPU = 8  # terminals of a query that a GPU improves
 
 _Outcome = SteinerTree | DisconnectedError
 
@@ -55,27 +59,65 @@ def search_name(backend: Device, search: str) -> str:
     return "gpu" if search == "auto" else search
 
 
+class _Launched(NamedTuple):
+    """What launches have found for a query: STAR, and the exact search."""
+
+    star: Query | UnreachableTerminal | None = None
+    exact: Found | None = None
+
+
 def solve_queries(
     graph: PreparedGraph, queries: list[Any], options: SearchOptions, concurrency: int | None
 ) -> Generator[tuple[int, _Outcome], None, None]:
     """Yield the index and the outcome of each query, as they are found.
 
     queries: arrays of terminals, int64, ascending, distinct. On a GPU batches of queries go through
-    STAR, and threads do what remains; on a CPU each thread solves one query at a time.
+    STAR, those to be improved through the exact search, and threads do what remains; on a CPU each
+    thread solves one query at a time.
     """
     contracted = [graph.contract_terminals(terminals) for terminals in queries]
 
-    def finish(i: int, query: Query | UnreachableTerminal | None) -> _Outcome:
-        return _finish_query(graph, queries[i], contracted[i], query, options)
+    def finish(i: int, launched: _Launched) -> _Outcome:
+        return _finish_query(graph, queries[i], contracted[i], launched, options)
 
-    if options.backend == "cpu":
-        jobs = ((i, None) for i in range(len(queries)))
-        threads = min(len(queries), concurrency or available_cores())
-        yield from answer_in_threads(finish, jobs, options.deadline, threads)
-        return
+    threads = min(len(queries), concurrency or available_cores())
+    jobs: Iterator[tuple[int, _Launched]] = ((i, _Launched()) for i in range(len(queries)))
+    if options.backend == "gpu":
+        jobs = _launch_searches(graph, contracted, options, concurrency)
+        threads = min(len(queries), available_cores()) if options.needs_bound else 1
+    yield from answer_in_threads(finish, jobs, options.deadline, threads)
+
+
+def _launch_searches(
+    graph: PreparedGraph, contracted: list[Any], options: SearchOptions, concurrency: int | None
+) -> Iterator[tuple[int, _Launched]]:
+    """Yield what a GPU finds for each query, batch by batch."""
+    from mgraph.steiner.groups import group_search_gpu
+
+    star_outcomes: Iterator[tuple[int, Query | UnreachableTerminal | None]]
+    star_outcomes = ((i, graph.find_unreachable(query)) for i, query in enumerate(contracted))
+    if options.method == "star":
+        star_outcomes = _launch_star(graph, contracted, options, concurrency)
+    waiting: dict[int, Query | None] = {}
+    for i, outcome in star_outcomes:
+        if isinstance(outcome, UnreachableTerminal) or not options.improve:
+            yield i, _Launched(outcome)
+        elif is_exact_on_gpu(graph, contracted[i].size):
+            waiting[i] = outcome
+        else:
+            yield i, _Launched(outcome)
+    exact = {i: np.split(contracted[i], contracted[i].size) for i in waiting}
+    limit = options.time_limit
+    for i, found in group_search_gpu.solve_queries(graph, exact, limit, options.deadline):
+        yield i, _Launched(waiting[i], found)
+
+
+def _launch_star(
+    graph: PreparedGraph, contracted: list[Any], options: SearchOptions, concurrency: int | None
+) -> Iterator[tuple[int, Query | UnreachableTerminal]]:
     name = search_name(options.backend, options.search)
     with memory_guard(GUARDED_WORK, LARGER_GPU), graph.borrow_search(name) as search:
-        solved = star.solve_queries(
+        yield from star.solve_queries(
             search,
             contracted,
             epsilon=options.epsilon,
@@ -83,19 +125,24 @@ def solve_queries(
             deadline=options.deadline,
             batch_size=concurrency or DEFAULT_BATCH_SIZE,
         )
-        threads = min(len(queries), available_cores()) if options.needs_bound else 1
-        yield from answer_in_threads(finish, solved, options.deadline, threads)
+
+
+def is_exact_on_gpu(graph: PreparedGraph, k: int) -> bool:
+    """Return whether a GPU improves a query of k terminals, by the search for the best tree."""
+    return 2 <= k <= MAX_EXACT_ON_GPU and group_queries.fits_gpu(graph, k)
 
 
 def _finish_query(
     graph: PreparedGraph,
     terminals: Any,
     contracted: Any,
-    query: Query | UnreachableTerminal | None,
+    launched: _Launched,
     options: SearchOptions,
 ) -> _Outcome:
-    """Solve a query, or what STAR has left of it. query: STAR's outcome, if it ran already."""
+    """Solve a query, or what launches have left of it."""
     method = _choose_method(contracted.size, options)
+    query, exact = launched
+    device: Device = "cpu" if query is None and exact is None else options.backend
     if method == "star" and query is None:
         query = _run_star(graph, contracted, options)
     if query is None:
@@ -103,33 +150,44 @@ def _finish_query(
     if isinstance(query, UnreachableTerminal):
         return graph.disconnected_error(terminals, query.terminal)
     start, lower_bound = time.perf_counter(), None
-    if query is None:
+    if query is None and exact is not None and exact.tree is not None:
+        method, tree = "dreyfus_wagner", exact.tree
+        deadline = options.deadline.within(options.time_limit - exact.seconds)
+        initial_cost, searches, accepted, complete = cost_of(tree), 0, 0, True
+        seconds = {"initial_tree": exact.seconds}
+    elif query is None:
         deadline = options.deadline.within(options.time_limit)
         tree, lower_bound = _build_tree(graph, contracted, method, options.method, deadline)
         if lower_bound is not None:
             method = "dreyfus_wagner"
         elif method == "dreyfus_wagner":
             method = "local_search" if options.method == "auto" else method
-        initial_cost, searches, accepted, complete = tree.weight.sum().item(), 0, 0, True
+        initial_cost, searches, accepted, complete = cost_of(tree), 0, 0, True
         seconds = {"initial_tree": time.perf_counter() - start}
     else:
         deadline = options.deadline.within(options.time_limit - sum(query.seconds.values()))
         tree, seconds = query.tree, query.seconds
         initial_cost, searches = query.initial_cost, query.searches
         accepted, complete = query.accepted, query.complete
+        if exact is not None and exact.tree is not None:
+            tree, seconds = cheapest(tree, exact.tree), {**seconds, "improvement": exact.seconds}
+    if exact is not None and exact.is_optimal:
+        lower_bound = cost_of(tree)
     if contracted.size == 1:
-        lower_bound = tree.weight.sum().item() if options.needs_bound else None
+        lower_bound = cost_of(tree) if options.needs_bound else None
     elif options.needs_bound and lower_bound is None:
         if query is None and method == "takahashi_matsuyama":  # not counted
             deadline = options.deadline.within(options.time_limit)
         improving = time.perf_counter()
         tree, lower_bound = _find_bound(graph, contracted, tree, options.improve, deadline)
+        lower_bound = lower_bound if exact is None else max(lower_bound, exact.bound)
         seconds = {**seconds, "improvement": time.perf_counter() - improving}
     cancellation.raise_if_cancelled()  # a cancelled search returns an incomplete result
     if graph.contraction is not None:
         tree = graph.contraction.expand(tree, terminals)
     src, dst, weight = tree_cpu.sorted_edges(tree)
-    has_default_search = options.search == "auto" and options.backend == "cpu"
+    has_default_search = options.search == "auto" and device == "cpu"
+    is_proved = exact is not None and exact.is_optimal
     return SteinerTree(
         terminals=terminals,
         src=src,
@@ -142,8 +200,8 @@ def _finish_query(
         seconds=seconds,
         method=method,
         search="dijkstra" if has_default_search else options.search,
-        backend=options.backend,
-        complete=complete and not deadline.is_over,
+        backend=device,
+        complete=is_proved or (complete and not deadline.is_over),
         lower_bound=lower_bound,
         labels=graph.labels,
     )

@@ -37,8 +37,8 @@ def rehearse(graph: Graph, num_arcs: int, **options: Any) -> None:
 def _choose_backend(is_on_gpu: bool, num_arcs: int, options: dict[str, Any]) -> Backend:
     if options["backend"] != "auto":
         return options["backend"]
-    is_star = _choose_method(num_arcs, options) == "star"
-    on_cpu = not is_on_gpu or not is_star or options["search"] == "dijkstra"
+    has_launches = _choose_method(num_arcs, options) == "star" or _is_exact(options)
+    on_cpu = not is_on_gpu or not has_launches or options["search"] == "dijkstra"
     return "cpu" if on_cpu or num_arcs < BREAK_EVEN_ARCS else "gpu"
 
 
@@ -48,13 +48,24 @@ def _choose_method(num_arcs: int, options: dict[str, Any]) -> str:
     return "star" if options["method"] == "auto" and is_star else options["method"]
 
 
+def _is_exact(options: dict[str, Any]) -> bool:
+    """Whether a GPU runs the exact search for few terminals."""
+    return options["method"] == "auto" and bool(options.get("improve"))
+
+
 def kernel_loaders(graph: Graph, num_arcs: int, options: dict[str, Any]) -> list[Loader]:
     """Return functions that compile or load what queries need, if a GPU will solve them.
 
     graph: has the types of the graph. num_arcs, options: see ``rehearse``.
     """
     from mgraph.core import primitives_gpu
-    from mgraph.steiner import star_gpu, star_initial_tree_gpu, star_rows_gpu
+    from mgraph.steiner import (
+        group_lengths_gpu,
+        star_gpu,
+        star_initial_tree_gpu,
+        star_rows_gpu,
+    )
+    from mgraph.steiner.groups import group_search_gpu, group_trace_gpu
     from mgraph.steiner.star_types_gpu import kernel_defines
 
     if _choose_backend(True, num_arcs, options) == "cpu":
@@ -62,6 +73,12 @@ def kernel_loaders(graph: Graph, num_arcs: int, options: dict[str, Any]) -> list
     weight = "int32" if graph.weights is None else str(graph.weights.dtype)
     defines = kernel_defines(weight, "int32" if weight == "int32" else "int64")
     sources = star_gpu.KERNELS, star_initial_tree_gpu.KERNELS
-    rows = star_rows_gpu.KERNELS.loader(**kernel_defines(weight, "int64"))
+    wide = kernel_defines(weight, "int64")
+    rows = star_rows_gpu.KERNELS.loader(**wide)
     shared = primitives_gpu.loaders(*{"uint32", "int32", "int64", "uint64", weight})
-    return [*(source.loader(**defines) for source in sources), rows, *shared]
+    loaders = [*(source.loader(**defines) for source in sources), rows, *shared]
+    if not _is_exact(options):
+        return loaders
+    lengths = group_lengths_gpu.KERNELS.loader(**wide)
+    exact = [group_search_gpu.SEARCH.loader(), group_trace_gpu.KERNELS.loader(), lengths]
+    return [*exact, *(loaders if _choose_method(num_arcs, options) == "star" else [])]

@@ -23,6 +23,7 @@ from mgraph.steiner.prepared import PreparedGraph, prepare
 from mgraph.steiner.query_solver import (
     GUARDED_WORK,
     SearchOptions,
+    is_exact_on_gpu,
     search_name,
     solve_queries,
 )
@@ -77,9 +78,11 @@ def steiner_tree(
         A loose path is exchanged only for one that is shorter by this share (the paper's
         epsilon-improvement rule).
     improve : bool, default False
-        Improve the tree on a CPU: a search over local optima from many starts, with a lower bound
-        that becomes better as well. It ends when the tree is proved optimal; else after the time
-        limit, or without one after some cycles without a gain.
+        Improve the tree: a search over local optima from many starts, with a lower bound that
+        becomes better as well. It ends when the tree is proved optimal; else after the time limit,
+        or without one after some cycles without a gain. A GPU finds the best tree for up to 8
+        terminals, for many queries in a launch; what it has no memory for, and more terminals, are
+        left to the CPU.
     bound : bool, default False
         Compute a lower bound on the cost of every tree, by dual ascent on a CPU.
     time_limit : float, optional
@@ -220,18 +223,14 @@ def steiner_trees(
     options = SearchOptions(
         method, search, "cpu", float(epsilon), improve, bound, limit, Deadline()
     )
-    groups: dict[bool, list[int]] = {}  # by whether STAR solves them
+    groups: dict[tuple[SteinerMethod, Device], list[int]] = {}
     for i, terminals in enumerate(checked):
-        is_star = method == "star"
-        if method == "auto":
-            has_option = search != "auto" or epsilon > 0 or backend == "gpu"
-            is_star = has_option or suits_star(prepared.graph.num_arcs, terminals.size)
-        groups.setdefault(is_star, []).append(i)
-    work = []
-    for is_star, indices in groups.items():
-        named: SteinerMethod = "star" if is_star else method
-        device = _choose_backend(prepared, named, search, backend)
-        work.append((indices, replace(options, method=named, backend=device)))
+        chosen = _choose_method(prepared, terminals.size, options, backend)
+        groups.setdefault(chosen, []).append(i)
+    work = [
+        (indices, replace(options, method=chosen, backend=device))
+        for (chosen, device), indices in groups.items()
+    ]
     return _solve_groups(prepared, checked, work, concurrency)
 
 
@@ -286,6 +285,22 @@ def suits_star(num_arcs: int, k: int) -> bool:
     That does not depend on the backend, so that trees are the same everywhere.
     """
     return num_arcs >= STAR_ARCS and k <= num_arcs // ARCS_PER_TERMINAL
+
+
+def _choose_method(
+    prepared: PreparedGraph, k: int, options: SearchOptions, backend: Backend
+) -> tuple[SteinerMethod, Device]:
+    """Return the method of a query, or auto if none runs on a GPU, and where it is solved."""
+    method: Any = options.method
+    if method == "auto":
+        has_option = options.search != "auto" or options.epsilon > 0
+        if options.improve and not has_option:
+            device = _choose_backend(prepared, "star", "auto", backend)
+            if device == "gpu" and is_exact_on_gpu(prepared, k):
+                return method, device
+        if has_option or backend == "gpu" or suits_star(prepared.graph.num_arcs, k):
+            method = "star"
+    return method, _choose_backend(prepared, method, options.search, backend)
 
 
 def prepare_queries(

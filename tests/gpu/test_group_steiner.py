@@ -8,6 +8,7 @@ from mgraph.core.deadline import Deadline
 from mgraph.core.edges import EdgeList
 from mgraph.steiner.groups import group_search_gpu
 from tests.gpu.test_steiner import grid, random_graph
+from tests.steiner import checks
 
 pytestmark = pytest.mark.gpu
 
@@ -109,3 +110,40 @@ def test_dropped_answers_end_the_launch():
     found.close()
     assert solved(graph, [[[0], [1]]], "gpu") == solved(graph, [[[0], [1]]], "cpu")
     assert Deadline(0.001).remaining < 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_improved_trees_of_few_terminals_are_the_best(name):
+    graph = CASES[name]
+    random = np.random.default_rng(4)
+    queries = [random.integers(0, graph.n, k) for k in (1, 2, 3, 4, 5) for _ in range(4)]
+    expected = dict(mgraph.steiner_trees(graph, queries, backend="cpu", improve=True))
+    for method in ("auto", "star"):
+        found = dict(
+            mgraph.steiner_trees(graph, queries, backend="gpu", improve=True, method=method)
+        )
+        for i, tree in found.items():
+            if isinstance(tree, mgraph.DisconnectedError):
+                assert str(tree) == str(expected[i])
+                continue
+            edges = tree.src, tree.dst, tree.weight
+            checks.check_tree(checks.csr_of(graph), edges, tree.terminals)
+            assert (tree.optimal, tree.complete) == (True, True)
+            assert tree.cost == pytest.approx(expected[i].cost, rel=1e-9)
+            if tree.src.size and method == "auto":
+                assert (tree.method, tree.backend) == ("dreyfus_wagner", "gpu")
+
+
+def test_nine_terminals_are_improved_on_cores():
+    graph = CASES["sparse"]
+    queries = [np.arange(5), np.arange(9)]
+    found = dict(mgraph.steiner_trees(graph, queries, backend="gpu", improve=True, time_limit=2))
+    assert (found[0].method, found[1].method) == ("dreyfus_wagner", "star")
+    assert found[1].lower_bound <= found[1].cost
+
+
+def test_a_query_whose_labels_do_not_fit_is_improved_on_cores(monkeypatch):
+    monkeypatch.setattr(group_search_gpu, "_available_bytes", lambda: 1 << 10)
+    graph = CASES["sparse"]
+    tree = mgraph.steiner_tree(graph, [1, 2, 3], backend="gpu", improve=True)
+    assert (tree.optimal, tree.method) == (True, "star")

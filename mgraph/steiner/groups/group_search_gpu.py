@@ -7,6 +7,7 @@ that for queues, and 8 per arc for the lengths.
 import functools
 import math
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -76,13 +77,16 @@ class GpuSearch:
         self, graph: PreparedGraph, queries: list[list[Any]], deadline: Deadline
     ) -> list[Found]:
         """Return the answers to queries of as many groups each. graph: the same, prepared."""
-        found = []
-        for groups, traced in zip(queries, self.run(self.units, queries, deadline), strict=True):
+        found, start = [], time.perf_counter()
+        outcomes = self.run(self.units, queries, deadline)
+        seconds = time.perf_counter() - start
+        for groups, traced in zip(queries, outcomes, strict=True):
 
             def again(units: LengthUnits, groups: list[Any] = groups) -> Traced:
                 return self.run(units, [groups], deadline)[0]
 
-            found.append(find_in_units(graph, groups, self.facts, again, traced, self.units))
+            answer = find_in_units(graph, groups, self.facts, again, traced, self.units)
+            found.append(answer._replace(seconds=seconds))
         return found
 
     def run(self, units: LengthUnits, queries: list[list[Any]], deadline: Deadline) -> list[Traced]:
