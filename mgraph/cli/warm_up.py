@@ -54,7 +54,8 @@ _PATHS = (
 _TREES = (
     "steiner.star_gpu", "steiner.star_initial_tree_gpu", "steiner.star_rows_gpu",
     "steiner.components_gpu", "steiner.group_lengths_gpu", "steiner.groups.group_search_gpu",
-    "steiner.groups.group_trace_gpu",
+    "steiner.groups.group_trace_gpu", "steiner.improvement.vertex_exchange_gpu",
+    "shortest_paths.near_far_gpu", "spanning_trees.filter_boruvka_gpu",
 )  # fmt: skip
 _MODELS = (
     "generators.cuppa_hash_gpu", "generators.cuppa_gpu", "generators.edge_weights_gpu",

@@ -28,7 +28,8 @@ from mgraph.steiner.tree_cpu import Tree
 DEFAULT_BATCH_SIZE = 512  # queries on a GPU: see BENCHMARKS.md
 GUARDED_WORK = "Steiner trees on this graph"
 AUTO_STATES = 1 << 18  # of the exact method, where auto tries it: some 0.3 s
-MAX_EXACT_ON_GPU = 8  # terminals of a query that a GPU improves
+# A GPU improves queries of so many terminals: by its exact search, and by exchanging vertices.
+MAX_EXACT_ON_GPU, MIN_EXCHANGED = 8, 512
 
 _Outcome = SteinerTree | DisconnectedError
 
@@ -128,7 +129,7 @@ def _launch_star(
 
 
 def is_exact_on_gpu(graph: PreparedGraph, k: int) -> bool:
-    """Return whether a GPU improves a query of k terminals, by the search for the best tree."""
+    """Return whether a GPU finds the best tree of k terminals."""
     return 2 <= k <= MAX_EXACT_ON_GPU and group_queries.fits_gpu(graph, k)
 
 
@@ -142,7 +143,9 @@ def _finish_query(
     """Solve a query, or what launches have left of it."""
     method = _choose_method(contracted.size, options)
     query, exact = launched
-    device: Device = "cpu" if query is None and exact is None else options.backend
+    exchanges = options.backend == "gpu" and options.improve and contracted.size >= MIN_EXCHANGED
+    has_launches = exchanges or query is not None or exact is not None
+    device: Device = options.backend if has_launches else "cpu"
     if method == "star" and query is None:
         query = _run_star(graph, contracted, options)
     if query is None:
@@ -179,7 +182,7 @@ def _finish_query(
         if query is None and method == "takahashi_matsuyama":  # not counted
             deadline = options.deadline.within(options.time_limit)
         improving = time.perf_counter()
-        tree, lower_bound = _find_bound(graph, contracted, tree, options.improve, deadline)
+        tree, lower_bound = _find_bound(graph, contracted, tree, options, deadline)
         lower_bound = lower_bound if exact is None else max(lower_bound, exact.bound)
         seconds = {**seconds, "improvement": time.perf_counter() - improving}
     cancellation.raise_if_cancelled()  # a cancelled search returns an incomplete result
@@ -264,11 +267,13 @@ def _build_tree(
 
 
 def _find_bound(
-    graph: PreparedGraph, terminals: Any, tree: Tree, improves: bool, deadline: Deadline
+    graph: PreparedGraph, terminals: Any, tree: Tree, options: SearchOptions, deadline: Deadline
 ) -> tuple[Tree, Any]:
-    """Return a lower bound, and the tree, or with ``improves`` one that costs no more."""
+    """Return a lower bound, and the tree, or with ``improve`` one that costs no more."""
     from mgraph.steiner.improvement import improve
 
-    if improves:
-        return improve.improve_tree(graph.csr, tree, terminals, deadline)
-    return tree, improve.find_bound(graph.csr, tree, terminals, deadline)
+    if not options.improve:
+        return tree, improve.find_bound(graph.csr, tree, terminals, deadline)
+    if options.backend == "gpu" and terminals.size >= MIN_EXCHANGED:
+        tree = improve.exchange_vertices(graph.csr, tree, terminals, deadline)
+    return improve.improve_tree(graph.csr, tree, terminals, deadline)

@@ -22,6 +22,7 @@ from mgraph.steiner.dreyfus_wagner_cpu import MAX_GROUPS
 from mgraph.steiner.prepared import PreparedGraph, prepare
 from mgraph.steiner.query_solver import (
     GUARDED_WORK,
+    MIN_EXCHANGED,
     SearchOptions,
     is_exact_on_gpu,
     search_name,
@@ -81,8 +82,8 @@ def steiner_tree(
         Improve the tree: a search over local optima from many starts, with a lower bound that
         becomes better as well. It ends when the tree is proved optimal; else after the time limit,
         or without one after some cycles without a gain. A GPU finds the best tree for up to 8
-        terminals, for many queries in a launch; what it has no memory for, and more terminals, are
-        left to the CPU.
+        terminals, for many queries in a launch, and of 512 or more it exchanges many vertices at a
+        time before the CPU searches on. What it has no memory for is left to the CPU.
     bound : bool, default False
         Compute a lower bound on the cost of every tree, by dual ascent on a CPU.
     time_limit : float, optional
@@ -228,7 +229,7 @@ def steiner_trees(
         chosen = _choose_method(prepared, terminals.size, options, backend)
         groups.setdefault(chosen, []).append(i)
     work = [
-        (indices, replace(options, method=chosen, backend=device))
+        (indices, replace(options, method=chosen, backend=device, deadline=Deadline()))
         for (chosen, device), indices in groups.items()
     ]
     return _solve_groups(prepared, checked, work, concurrency)
@@ -296,7 +297,7 @@ def _choose_method(
         has_option = options.search != "auto" or options.epsilon > 0
         if options.improve and not has_option:
             device = _choose_backend(prepared, "star", "auto", backend)
-            if device == "gpu" and is_exact_on_gpu(prepared, k):
+            if device == "gpu" and (is_exact_on_gpu(prepared, k) or k >= MIN_EXCHANGED):
                 return method, device
         if has_option or backend == "gpu" or suits_star(prepared.graph.num_arcs, k):
             method = "star"

@@ -128,6 +128,15 @@ PAGES = {
     "python -m tests.benchmarks.group_steiner": Tiny(
         f"{GPU}group_steiner random --edges 400 --size 2 --queries 2 --repeats 1"
     ),
+    "python -m tests.benchmarks.steiner_hard": Tiny(
+        f"{GPU}steiner_hard hc-4-u cc-3-3-4-p bip-9-20-3-u --seconds 1"
+    ),
+    "python -m tests.benchmarks.steiner_hard large --seconds 60": Tiny(
+        f"{GPU}steiner_hard holes-20-9 --seconds 1"
+    ),
+    "python -m tests.benchmarks.steiner_hard NAME --seconds 20 --backend gpu": _on_gpu(
+        "steiner_hard holes-60-600 --seconds 1 --backend gpu"
+    ),
     "python -m tests.benchmarks.group_steiner --backend gpu": _on_gpu(
         "group_steiner grid --edges 400 --size 2 --queries 2 --repeats 1 --backend gpu"
     ),

@@ -5,7 +5,8 @@ compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
 arguments: only those of edges, copies, pages, graph, degrees, rows, checksums, frontier, near_far
-(predecessors with each search), steiner, groups, forests, heap, heap_search and knapsacks.
+(predecessors with each search), steiner, groups, exchange, forests, heap, heap_search and
+knapsacks.
 """
 
 import sys
@@ -188,6 +189,18 @@ def groups():
         assert [found[i].cost for i in range(4)] == [cpu[i].cost for i in range(4)]
 
 
+def exchange():
+    """Vertices of a large Steiner tree are exchanged."""
+    from mgraph.steiner.improvement.vertex_exchange_gpu import VertexExchange
+    from tests.steiner.improvement.problems import grid_problem
+
+    problem = grid_problem(40, 200, 1)
+    search = VertexExchange(problem.network, problem.weight, problem.grown(), problem.work)
+    for _ in range(3):
+        search.step()
+    assert problem.check(search.tree) == search.cost
+
+
 def forests():
     for dtype in ("int32", "float64"):
         cpu = mgraph.from_edges(small_graph(dtype), directed=False, backend="cpu")
@@ -258,6 +271,7 @@ CASES = {
     "near_far": near_far,
     "steiner": steiner,
     "groups": groups,
+    "exchange": exchange,
     "forests": forests,
     "heap": heap,
     "heap_search": heap_search,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph.core.edges import EdgeList
+from mgraph.steiner import steiner_tree
 from mgraph.steiner.prepared import PreparedGraph
 from mgraph.steiner.steiner_tree import METHODS, prepare_queries
 from tests import strategies as graphs
@@ -323,3 +324,12 @@ def test_exchanges_end_whatever_type_or_size_epsilon_has(weights, epsilon):
     tree = mgraph.steiner_tree(graph, [0, 2, 3], backend="cpu", epsilon=epsilon, time_limit=150)
     assert tree.complete
     assert tree.accepted == 0
+
+
+def test_queries_that_take_different_methods_do_not_end_each_other(monkeypatch):
+    """Those of one method are solved before those of another, in threads of their own."""
+    monkeypatch.setattr(steiner_tree, "suits_star", lambda num_arcs, k: k < 3)
+    queries = [[0, 1], [0, 1, 2], [0, 2], [3, 1, 2], [1, 3], [0, 1, 2, 3]]
+    found = dict(mgraph.steiner_trees(SQUARE, queries, backend="cpu", concurrency=2))
+    assert [found[i].method == "star" for i in range(6)] == [True, False] * 3
+    assert [found[i].cost for i in range(6)] == [1, 2, 2, 2, 2, 3]

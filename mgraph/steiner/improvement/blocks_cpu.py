@@ -38,26 +38,18 @@ def _compare(first, second):
 
 
 @compiled_when_hot
-def _contract(common, edges, ends, parent, number):
-    """Return the ends of some edges, as numbers of what the common ones connect."""
+def _contract(common, edges, ends, parent):
+    """Return the ends of some edges, as representatives of what the common ones connect."""
     for e in common:
         parent[root(parent, np.int64(ends[e, 0]))] = root(parent, np.int64(ends[e, 1]))
     contracted = np.empty((edges.size, 2), np.int64)
-    count = 0
     for i in range(edges.size):
         for side in range(2):
-            r = root(parent, np.int64(ends[edges[i], side]))
-            if number[r] < 0:
-                number[r] = count
-                count += 1
-            contracted[i, side] = number[r]
-    for e in edges:
-        for side in range(2):
-            number[root(parent, np.int64(ends[e, side]))] = -1
+            contracted[i, side] = root(parent, np.int64(ends[edges[i], side]))
     for group in (common, edges):
         for e in group:
             parent[ends[e, 0]], parent[ends[e, 1]] = ends[e, 0], ends[e, 1]
-    return contracted, count
+    return contracted
 
 
 @compiled_when_hot
@@ -117,6 +109,34 @@ def _find_blocks(ends, n):
 
 
 @compiled_when_hot
+def choose(ends, weight, is_second, number):
+    """Return which edges to take of those that one of two trees has alone.
+
+    ends: ``(m, 2)``, where what both trees have is contracted. number: a vertex's is -1. Per block
+    either those with ``is_second`` are taken, unless they cost more, or the others.
+    """
+    numbered = np.empty_like(ends)
+    count = 0
+    for i in range(ends.shape[0]):
+        for side in range(2):
+            x = ends[i, side]
+            if number[x] < 0:
+                number[x] = count
+                count += 1
+            numbered[i, side] = number[x]
+    for i in range(ends.shape[0]):
+        number[ends[i, 0]] = number[ends[i, 1]] = -1
+    block, blocks = _find_blocks(numbered, count)
+    gain = np.zeros(blocks, np.int64)
+    for i in range(weight.size):
+        gain[block[i]] += -weight[i] if is_second[i] else weight[i]
+    is_chosen = np.empty(weight.size, np.bool_)
+    for i in range(weight.size):
+        is_chosen[i] = (gain[block[i]] >= 0) == is_second[i]
+    return is_chosen
+
+
+@compiled_when_hot
 def combine(network, weight, first, second, work):
     """Return a tree that has in each block what costs less, of two alike what ``second`` has.
 
@@ -126,15 +146,7 @@ def combine(network, weight, first, second, work):
     if own.size == 0 and other.size == 0:
         return second
     edges = np.concatenate((own, other))
-    contracted, n = _contract(common, edges, network.ends, work.parent, work.position)
-    block, count = _find_blocks(contracted, n)
-    gain = np.zeros(count, np.int64)  # of taking what ``second`` has
-    for i in range(edges.size):
-        gain[block[i]] += weight[edges[i]] if i < own.size else -weight[edges[i]]
-    chosen = np.empty(edges.size, np.int64)
-    size = 0
-    for i in range(edges.size):
-        if (gain[block[i]] < 0) == (i < own.size):
-            chosen[size] = edges[i]
-            size += 1
-    return span(network, weight, np.concatenate((common, chosen[:size])), work)
+    ends = _contract(common, edges, network.ends, work.parent)
+    is_second = np.arange(edges.size) >= own.size
+    chosen = edges[choose(ends, weight[edges], is_second, work.position)]
+    return span(network, weight, np.concatenate((common, chosen)), work)

@@ -56,6 +56,26 @@ def improve_tree(csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> Im
     return ImprovedTree(best, min(units.to_bound(search.lower_bound), cost_of(best)))
 
 
+def exchange_vertices(csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> Tree:
+    """Return a tree that costs no more, by moves on a GPU; if it has no memory for them, the same.
+
+    Takes at most half of the remaining time.
+    """
+    from mgraph.steiner.improvement import vertex_exchange_gpu
+
+    start = cheapest(tree, *cheap_trees(csr, terminals))
+    units = choose_units(csr, start)
+    edges = conversion.light_edges(csr, start, units)
+    network, weight = edges.to_network(terminals, units)
+    work = network_cpu.new_workspace(network)
+    with deadline.within(deadline.remaining / 2).raising_flag() as flag:
+        best = vertex_exchange_gpu.exchange_vertices(
+            network, weight, edges.ids_of(start), work, flag
+        )
+    cancellation.raise_if_cancelled()
+    return cheapest(start, edges.to_tree(best, terminals))
+
+
 def search_locally(csr: Any, terminals: Any, deadline: Deadline = NEVER, *known: Tree) -> Tree:
     """Return a local optimum of all moves, after a walk over some of them from a few starts.
 

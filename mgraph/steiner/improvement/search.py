@@ -1,8 +1,9 @@
 """The search for a better tree and a better bound, until they meet or time is up.
 
-1. Trees are grown from a few terminals, with noise in the weights, and searched locally.
-2. A dual ascent gives a bound. What no better tree needs is removed (``reduction_cpu``), again
-   whenever the best tree or the bound has become better.
+1. A dual ascent gives a bound. Trees are grown from a few terminals, with noise in the weights, and
+   searched locally.
+2. What no better tree needs is removed (``reduction_cpu``), again whenever the best tree or the
+   bound has become better.
 3. Cycle by cycle, a tree is taken from the pool, or grown from a terminal, and led by a walk with
    less and less noise to a better one. The result is merged with the pool's trees: what both have
    is kept, the rest is searched for what is best of either. The bound is searched for as many
@@ -76,10 +77,12 @@ class Search:
             self._run(max_stale)
 
     def _run(self, max_stale: float) -> None:
+        self._raise_bound()
         self.add(self._search_locally(self.pool[0]))
         for _ in range(STARTS):
+            if self.is_over:
+                return
             self.add(self._start())
-        self._raise_bound()
         self._reduce()
         stale, max_states = 0, FIRST_STATES
         while not self.is_over and stale < max_stale:

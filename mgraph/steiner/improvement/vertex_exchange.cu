@@ -1,10 +1,14 @@
-// Trees of key vertices: the kernels of vertex_exchange_gpu.py, in the order of their launches.
+// Trees of key vertices, and the best of two trees: the kernels of vertex_exchange_gpu.py.
 //
 // Mehlhorn's heuristic in parallel. Around each key vertex is a region of the vertices nearest to
 // it. exchange_find_vias finds the last arc of each vertex's shortest path, exchange_find_bases the
 // key vertex at its begin. Of the arcs between regions a minimum spanning forest is chosen; then
 // exchange_take_paths takes the shortest paths to the ends of each chosen arc, which together are a
 // tree, and exchange_prune removes the branches that lead to no terminal.
+//
+// exchange_join and exchange_flatten contract what two trees have in common, by union-find: the parent
+// of a root is set to a smaller vertex by compare-and-swap, and whatever a thread reads of a parent
+// is an ancestor (see components.cu).
 //
 // Hand-overs: a path ends where another thread has taken its next vertex, by atomicExch. A leaf's
 // only edge is the exclusive or of its edges' ids: who removes an edge writes that first and counts
@@ -22,6 +26,17 @@ constexpr u32 no_arc = 0x7fffffff;
 
 __device__ long long thread() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ long long threads() { return (long long)gridDim.x * blockDim.x; }
+
+__device__ int find_root(int v, int* parent) {
+  int ancestor = parent[v];
+  while (ancestor != v) {
+    const int next = parent[ancestor];
+    if (next != ancestor) parent[v] = next;
+    v = ancestor;
+    ancestor = next;
+  }
+  return v;
+}
 
 }  // namespace
 
@@ -90,5 +105,29 @@ extern "C" __global__ void exchange_prune(const int* leaves, long long count,
       __threadfence();
       x = y;
     }
+  }
+}
+
+// parent: [n], each vertex itself.
+extern "C" __global__ void exchange_join(const long long* edges, long long count, const int2* ends,
+                                         int* parent) {
+  for (long long i = thread(); i < count; i += threads()) {
+    int a = find_root(ends[edges[i]].x, parent), b = find_root(ends[edges[i]].y, parent);
+    while (a != b) {
+      const int larger = max(a, b), smaller = min(a, b);
+      const int old = atomicCAS(&parent[larger], larger, smaller);
+      if (old == larger) break;
+      a = find_root(old, parent);
+      b = find_root(smaller, parent);
+    }
+  }
+}
+
+// roots: [count], of the ends of each edge.
+extern "C" __global__ void exchange_flatten(const long long* edges, long long count,
+                                            const int2* ends, int* parent, int2* roots) {
+  for (long long i = thread(); i < count; i += threads()) {
+    const int2 both = ends[edges[i]];
+    roots[i] = {find_root(both.x, parent), find_root(both.y, parent)};
   }
 }

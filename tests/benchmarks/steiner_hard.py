@@ -1,0 +1,64 @@
+"""Improved Steiner trees of instances that are hard or large: costs, bounds and gaps.
+
+    python -m tests.benchmarks.steiner_hard [NAME …] [--seconds 30] [--backend gpu] [--known FILE]
+
+NAME: of ``steiner_instances``, or hard or large for its sets; hard by default. FILE: costs of trees
+that are known, "NAME COST" per line, which is how far above them each tree is compared with; better
+ones are written back.
+"""
+
+import argparse
+import pathlib
+import time
+
+import mgraph
+from tests.benchmarks import steiner_instances
+
+SETS = {"hard": steiner_instances.HARD, "large": steiner_instances.LARGE}
+
+
+def read_known(path):
+    if path is None or not path.exists():
+        return {}
+    lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+    return {name: int(cost) for name, cost in lines}
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", default=["hard"])
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--backend", choices=["cpu", "gpu"], default="cpu")
+    parser.add_argument("--known", type=pathlib.Path)
+    options = parser.parse_args(arguments)
+    known, above, gaps, rehearsed = read_known(options.known), [], [], False
+    for name in [n for given in options.names for n in SETS.get(given, [given])]:
+        graph, terminals = steiner_instances.make(name)
+        how = {"improve": True, "backend": options.backend}
+        if not rehearsed:  # so that all is compiled
+            mgraph.steiner_tree(graph, terminals, time_limit=2, **how)
+            rehearsed = True
+        start = time.process_time(), time.perf_counter()
+        tree = mgraph.steiner_tree(graph, terminals, time_limit=options.seconds, **how)
+        core, elapsed = time.process_time() - start[0], time.perf_counter() - start[1]
+        best = min(known.get(name, tree.cost), tree.cost)
+        above.append(tree.cost / known.get(name, tree.cost) - 1)
+        gaps.append(tree.gap)
+        known[name] = best
+        print(
+            f"{name}: {graph.n:,} vertices, {graph.num_edges:,} edges, {terminals.size:,} "
+            f"terminals: cost {tree.cost:,} ({above[-1]:+.2%}), bound {tree.lower_bound:,}, gap "
+            f"{tree.gap:.2%}; {elapsed:.1f} s, {core:.1f} s of processor time",
+            flush=True,
+        )
+    print(
+        f"{len(gaps)} trees: {sum(above) / len(above):.2%} above those that are known on average, "
+        f"gaps {sum(gaps) / len(gaps):.2%} on average, {max(gaps):.2%} at most"
+    )
+    if options.known is not None:
+        lines = [f"{name} {cost}\n" for name, cost in sorted(known.items())]
+        options.known.write_text("".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(None)
