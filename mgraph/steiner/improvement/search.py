@@ -1,7 +1,7 @@
 """The search for a better tree and a better bound, until they meet or time is up.
 
 1. A dual ascent gives a bound. Trees are grown from a few terminals, with noise in the weights, and
-   searched locally.
+   searched locally; the best of them guides another ascent.
 2. What no better tree needs is removed (``reduction_cpu``), again whenever the best tree or the
    bound has become better.
 3. Cycle by cycle, a tree is taken from the pool, or grown from a terminal, and led by a walk with
@@ -36,7 +36,7 @@ STARTS = 3
 # Noise in units of 1 / 1024: of a start, and of a walk's first and last step.
 START_NOISE, FIRST_NOISE, LAST_NOISE = 205, 614, 102
 WALK_STEPS, MERGE_STEPS = 20, 5
-BOUND_STEPS = 500  # per round of the search for a better bound
+BOUND_STEPS, BOUND_ROUNDS = 500, 3  # of a cycle
 # States of the exact search for few terminals: in the first attempt and at most.
 FIRST_STATES, MAX_STATES = 1 << 17, 1 << 23
 
@@ -83,6 +83,7 @@ class Search:
             if self.is_over:
                 return
             self.add(self._start())
+        self._raise_bound()  # again, since the best tree guides it
         self._reduce()
         stale, max_states = 0, FIRST_STATES
         while not self.is_over and stale < max_stale:
@@ -97,8 +98,11 @@ class Search:
             gap = self.best_cost - self.lower_bound
             has_gained = self.best_cost < cost or self.lower_bound - total > gap // 50
             stale = 0 if has_gained else stale + 1
-            if has_gained and not self.is_over:
-                self._reduce()
+            if self.is_over:
+                break
+            if not has_gained:
+                self._raise_bound()  # from another root
+            self._reduce()
 
     def cost_of(self, tree: Any) -> int:
         """Return the cost of a tree of the current network."""
@@ -220,7 +224,7 @@ class Search:
 
     def _improve_bound(self) -> None:
         assert self.bound is not None
-        for _ in range(20):
+        for _ in range(BOUND_ROUNDS):
             gain = self.bound.search(BOUND_STEPS, self._random())
             self._note_bound()
             gap = self.best_cost - self.lower_bound
