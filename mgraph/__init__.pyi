@@ -53,6 +53,7 @@ from mgraph.spanning_trees.minimum_spanning_forest import (
 from mgraph.spanning_trees.single_linkage import Clustering as Clustering
 from mgraph.spanning_trees.single_linkage import single_linkage as single_linkage
 from mgraph.spanning_trees.spanning_forest import SpanningForest as SpanningForest
+from mgraph.steiner.check import check_steiner_tree as check_steiner_tree
 from mgraph.steiner.directed.steiner_arborescence import (
     node_weighted_steiner_tree as node_weighted_steiner_tree,
 )
