@@ -30,8 +30,10 @@ from mgraph.cli.options import (
     symmetrise_option,
 )
 from mgraph.cli.preparation import preparing
+from mgraph.cli.steiner_parameters import Sample, Vertices
+from mgraph.cli.steiner_variants import find_variant, named_vertices, solve_variant
 from mgraph.compilation import Stopwatch
-from mgraph.core.choices import SteinerMethod, SteinerSearch
+from mgraph.core.choices import Backend, SteinerMethod, SteinerSearch
 from mgraph.core.formatting import (
     format_parts,
     format_quantity,
@@ -39,42 +41,8 @@ from mgraph.core.formatting import (
     format_total_time,
     pluralize,
 )
-from mgraph.core.numbers import parse_number
 from mgraph.errors import UsageError, without_secrets
-from mgraph.io.vertex_lists import read_name_lists, split_names
-
-
-class Sample(click.ParamType):
-    """``K:COUNT[,K:COUNT…]``."""
-
-    name = "sample"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> list[tuple[int, int]]:
-        """Parse the option's value."""
-        try:
-            pairs = [tuple(map(parse_number, pair.split(":"))) for pair in value.split(",")]
-            return [(k, count) for k, count in pairs]
-        except ValueError:
-            self.fail(
-                f"must be K:COUNT[,K:COUNT...], such as 2:10,4:10 (got {value!r})", param, ctx
-            )
-
-
-class Vertices(click.ParamType):
-    """``V,V,…``."""
-
-    name = "vertices"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
-        """Parse the option's value."""
-        if '"' in value:
-            names = split_names(value)
-        else:
-            words = value.split(",") if "," in value else value.split()
-            names = [word.strip() for word in words if word.strip()]
-        if not names:
-            self.fail(f"must be a list of vertices, such as 3,14,159 (got {value!r})", param, ctx)
-        return names
+from mgraph.io.vertex_lists import read_queries
 
 
 @command(
@@ -82,6 +50,7 @@ class Vertices(click.ParamType):
         "mgraph steiner roads --terminals 3,14,159,2653 --improve",
         "mgraph steiner roads --terminals 3,14,159 --out tree.gexf",
         "mgraph steiner roads --sample 4:100,8:100 --out trees",
+        "mgraph steiner roads --group 3,14 --group 159,265 --group 35",
     )
 )
 @click.argument("location", metavar="GRAPH")
@@ -93,9 +62,17 @@ class Vertices(click.ParamType):
     help="Connect these vertices, in this process; may be given several times.",
 )
 @option(
+    "--group",
+    type=Vertices(),
+    metavar="V,V,...",
+    multiple=True,
+    help="Connect one of these vertices with one of each other group, and with all terminals; may "
+    "be given several times.",
+)
+@option(
     "--queries",
     metavar="FILE",
-    help="Answer the queries of a text file, which has the terminals of one query per line.",
+    help="Answer the queries of a text file, one per line: terminals, or groups with a ; between.",
 )
 @option(
     "--sample",
@@ -104,7 +81,29 @@ class Vertices(click.ParamType):
     help="Answer COUNT queries of K terminals each, drawn at random.",
 )
 @option(
+    "--group-size",
+    type=NUMBER,
+    metavar="N",
+    help="Draw groups of N vertices in place of terminals, for --sample.",
+)
+@option(
     "--seed", type=NUMBER, default=1, show_default=True, help="The seed of the draws of --sample."
+)
+@option("--best", type=NUMBER, metavar="K", help="Find the K cheapest trees.")
+@option(
+    "--root",
+    metavar="V",
+    help="Find a tree whose arcs lead from V to the terminals; GRAPH may be directed.",
+)
+@option(
+    "--vertex-weights",
+    metavar="FILE",
+    help="Vertices cost something as well: a vertex and its weight per line.",
+)
+@option(
+    "--prizes",
+    metavar="FILE",
+    help="A vertex that the tree leaves out costs its prize: a vertex and its prize per line.",
 )
 @symmetrise_option
 @graph_options()
@@ -166,36 +165,38 @@ class Vertices(click.ParamType):
 def steiner(location: str, **options: Any) -> int:
     """Find small trees that connect given vertices, the terminals, in GRAPH.
 
-    GRAPH is an undirected dataset or graph file with weights of 0 or more. Give one of --terminals,
-    --queries and --sample; SteinLib (.stp) and PACE (.gr) files have terminals of their own.
-    Vertices are named by their own ids where GRAPH has any, as convert keeps them; else they count
-    from 0, whatever the file counts from. Many queries fan out over a cluster, whose
+    GRAPH is an undirected dataset or graph file with weights of 0 or more. Give --terminals or
+    --group, --queries, --sample or --prizes; SteinLib (.stp) and PACE (.gr) files have terminals of
+    their own. Vertices are named by their own ids where GRAPH has any, as convert keeps them; else
+    they count from 0, whatever the file counts from. Many queries fan out over a cluster, whose
     workers each read the graph.
     """
     from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
     options["terminals"] = [name for some in options["terminals"] for name in some] or None
+    options["group"] = list(options["group"]) or None
     selections = [name for name in ("terminals", "queries", "sample") if options[name] is not None]
     if len(selections) > 1:
         raise UsageError("give one of --terminals, --queries and --sample")
+    variant = find_variant(options)
+    if options["sample"] is None:
+        refuse(("group_size",), "needs --sample")
     if runs_on_cpu(options["method"], options["search"]) and options["backend"] == "auto":
         options["backend"] = "cpu"
     names = ("method", "search", "backend", "epsilon", "time_limit")
     check_options(**{name: options[name] for name in names})
-    if selections and selections[0] != "terminals":
+    if variant is None and selections and selections[0] != "terminals":
         return _solve_over_cluster(location, options)
-    _solve_in_process(location, options)
+    _solve_in_process(location, options, variant)
     return 0
 
 
 _METHOD_OPTIONS = ("method", "search", "backend", "epsilon", "improve", "bound", "time_limit")
 
 
-def _solve_in_process(location: str, options: dict[str, Any]) -> None:
+def _solve_in_process(location: str, options: dict[str, Any], variant: str | None) -> None:
     from mgraph.io.graph_writer import check_target
     from mgraph.io.vertex_names import VertexNames
-    from mgraph.steiner.rehearsal import kernel_loaders, rehearse
-    from mgraph.steiner.steiner_tree import check_options
 
     total_watch = Stopwatch()
     refuse(("seed",), "needs --sample")
@@ -205,63 +206,102 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
         ),
         "applies to many queries",
     )  # fmt: skip
-    names = ("method", "search", "backend", "epsilon", "time_limit")
-    check_options(*(options[name] for name in names))
-    names_of_terminals, out = options["terminals"], options["out"]
+    out = options["out"]
     reading = parse_read_options(options)
     names_of_vertices = VertexNames(location, options["ids"], reading)
-    terminals: Any = names_of_vertices.early("terminals", names_of_terminals or [])
+    for name, values in named_vertices(options).items():
+        names_of_vertices.early(name, values)
     if out is None:
         refuse(("overwrite",), "needs --out")
     else:
         check_target(out, options["overwrite"])
-    method_options = {name: options[name] for name in _METHOD_OPTIONS}
-    if names_of_terminals is None:
-        if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(location).suffixes}:
-            raise UsageError("give --terminals, --queries or --sample, or a SteinLib file")
-        graph, terminals, _ = mgraph.experiments.read_steinlib(location)
-    else:
-        backend = options["backend"]
-        with preparing(
-            location,
-            backend,
-            lambda tiny, num_arcs: rehearse(tiny, num_arcs, **method_options),
-            lambda tiny, num_arcs: kernel_loaders(tiny, num_arcs, method_options),
-        ):
-            graph = mgraph.read_graph(
-                location,
-                symmetrise=options["symmetrise"],
-                backend=backend,
-                **reading_arguments(options),
-            )
+    graph, terminals = _read_graph(location, options, variant)
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
+
+    def resolve(name: str, values: Any) -> list[int]:
+        return names_of_vertices.late(name, values, graph.labels, graph.n)
+
     if terminals is None:
-        terminals = names_of_vertices.late("terminals", names_of_terminals, graph.labels, graph.n)
-    rehearse(graph, graph.num_arcs, **method_options)  # compiles what will be timed
+        terminals = resolve("terminals", options["terminals"] or [])
+    trees, seconds = _solve(graph, terminals, resolve, options, variant)
+    for tree in trees[:-1]:
+        click.echo(_describe(tree, variant))
+    last = trees[-1]
+    click.echo(
+        f"{_describe(last, variant)}; {last.search if last.method == 'star' else last.method} on "
+        f"the {last.backend}, {format_seconds(seconds)}; "
+        f"{format_total_time(total_watch.total, total_watch.compiling)}"
+    )
+    if out is not None:
+        _write_tree(trees[0], graph.n, out, options["overwrite"])
+        click.echo(f"tree in {out}")
+
+
+def _read_graph(
+    location: str, options: dict[str, Any], variant: str | None
+) -> tuple["mgraph.Graph", Any]:
+    """Read the graph, and the terminals if the file has them and none are given."""
+    from mgraph.steiner.rehearsal import kernel_loaders, rehearse
+
+    if options["terminals"] is None and variant is None:
+        if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(location).suffixes}:
+            raise UsageError(
+                "give --terminals, --group, --queries, --sample or --prizes, or a SteinLib file"
+            )
+        graph, terminals, _ = mgraph.experiments.read_steinlib(location)
+        return graph, terminals
+    method_options = {name: options[name] for name in _METHOD_OPTIONS}
+    backend: Backend = options["backend"] if variant in (None, "group") else "cpu"
+    read_options = reading_arguments(options) | {"symmetrise": options["symmetrise"]}
+    if variant is not None:
+        return mgraph.read_graph(location, backend=backend, **read_options), None
+    with preparing(
+        location,
+        backend,
+        lambda tiny, num_arcs: rehearse(tiny, num_arcs, **method_options),
+        lambda tiny, num_arcs: kernel_loaders(tiny, num_arcs, method_options),
+    ):
+        return mgraph.read_graph(location, backend=backend, **read_options), None
+
+
+def _solve(
+    graph: "mgraph.Graph", terminals: Any, resolve: Any, options: dict[str, Any], variant: Any
+) -> tuple[list["mgraph.SteinerTree"], float]:
+    """Return the trees, and the seconds that they took without compiling."""
+    from mgraph.steiner.rehearsal import rehearse
+
+    method_options = {name: options[name] for name in _METHOD_OPTIONS}
+    if variant is None:
+        rehearse(graph, graph.num_arcs, **method_options)  # compiles what will be timed
     watch = Stopwatch()
     with timings.step(timings.COMPUTING):
-        tree = mgraph.steiner_tree(graph, terminals, **method_options)
-    seconds = watch.work
+        if variant is None:
+            trees = [mgraph.steiner_tree(graph, terminals, **method_options)]
+        else:
+            trees = solve_variant(variant, graph, resolve, options)
+    return trees, watch.work
+
+
+def _describe(tree: "mgraph.SteinerTree", variant: str | None) -> str:
+    """Return a tree's figures as a sentence."""
     state = "cost" if tree.complete else "stopped at the time limit, cost"
     star = tree.method == "star"
     searches = pluralize(tree.searches, "search", "searches")
     search_counts = f"{searches}, {tree.accepted:,} accepted " if star else ""
     has_changed = star or tree.initial_cost != tree.cost
     first_tree = (
-        f"from a first tree of {tree.format_cost(tree.initial_cost)}; " if has_changed else ""
+        f"from a first tree of {tree.format_cost(tree.initial_cost)}" if has_changed else ""
     )
-    click.echo(
-        f"{pluralize(tree.terminals.size, 'terminal')}: {state} {tree.format_cost(tree.cost)}, "
-        f"{pluralize(tree.src.size, 'edge')}; "
-        f"{_describe_gap(tree)}"
-        f"{search_counts}{first_tree}"
-        f"{tree.search if star else tree.method} on the {tree.backend}, {format_seconds(seconds)}; "
-        f"{format_total_time(total_watch.total, total_watch.compiling)}"
-    )
-    if out is not None:
-        _write_tree(tree, graph.n, out, options["overwrite"])
-        click.echo(f"tree in {out}")
+    noun = {"group": "group", "prizes": "prize"}.get(variant or "", "terminal")
+    vertex_cost = f" ({tree.format_cost(tree.vertex_cost)} of vertices)" if tree.vertex_cost else ""
+    figures = f"{pluralize(tree.terminals.size, noun)}: {state} {tree.format_cost(tree.cost)}"
+    parts = [
+        f"{figures}{vertex_cost}, {pluralize(tree.src.size, 'edge')}",
+        _describe_gap(tree),
+        search_counts + first_tree,
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def _describe_gap(tree: "mgraph.SteinerTree") -> str:
@@ -269,11 +309,11 @@ def _describe_gap(tree: "mgraph.SteinerTree") -> str:
     if gap is None:
         return ""
     if gap == 0:
-        return "optimal; "
+        return "optimal"
     if not math.isfinite(gap):
-        return "no lower bound in that time; "
+        return "no lower bound in that time"
     bound = tree.format_cost(tree.lower_bound)
-    return f"at most {gap:.2%} above the best, which costs at least {bound}; "
+    return f"at most {gap:.2%} above the best, which costs at least {bound}"
 
 
 def _write_tree(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> None:
@@ -282,11 +322,19 @@ def _write_tree(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -
     mgraph.write_graph(graph, out, overwrite=overwrite, terminals=tree.terminals)
 
 
+def _check_names(names_of_vertices: Any, what: str, query: Any, grouped: bool) -> Any:
+    """Return the vertices of a query's names, or of each group's, as far as they are known."""
+    if not grouped:
+        return names_of_vertices.early(f"{what}: terminals", query)
+    return [names_of_vertices.early(f"{what}: group {i}", group) for i, group in enumerate(query)]
+
+
 def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
     queries: Any = None
     if options["queries"] is not None:
         refuse(("seed",), "needs --sample")
-        queries = read_name_lists(options["queries"], "queries")
+        file = options["queries"]
+        queries, grouped = read_queries(file)
         if not queries:
             raise UsageError(f"{options['queries']} must hold at least one query")
         from mgraph.io.vertex_names import VertexNames
@@ -294,7 +342,7 @@ def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
         reading = parse_read_options(options)
         names_of_vertices = VertexNames(location, options["ids"], reading)
         checked = [
-            names_of_vertices.early(f"{options['queries']}, query {number}: terminals", query)
+            _check_names(names_of_vertices, f"{file}, query {number}", query, grouped)
             for number, query in enumerate(queries)
         ]
         if options["ids"] == "number":
@@ -303,8 +351,8 @@ def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
         refuse(("resume", "overwrite", "compression"), "needs --out")
     connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     names = (
-        "sample", "seed", "symmetrise", "ids", "batch", "compression", "resume", "overwrite",
-        *_METHOD_OPTIONS,
+        "sample", "group_size", "seed", "symmetrise", "ids", "batch", "compression", "resume",
+        "overwrite", *_METHOD_OPTIONS,
     )  # fmt: skip
     selection = {name: options[name] for name in connection}
     cluster = cluster_spec(**selection, edges=peek_edges(location))

@@ -1,11 +1,18 @@
-"""Text files with one list of vertices per line, such as the terminals of queries."""
+"""Text files with one list of vertices per line, such as the terminals of queries, or one value."""
 
 import re
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from mgraph.errors import UsageError
 from mgraph.io.address import local_path
 
+_QUOTED = '"(?:[^"]|"")*"'
+# What comes before a comment; and the parts of a line that end with a ; or with the line.
+_BEFORE_COMMENT = re.compile(f'(?:{_QUOTED}|[^"#])*')
+_PART = re.compile(f'((?:{_QUOTED}|[^";])+|(?=;))(;|$)')
 _NAME = re.compile(r'"((?:[^"]|"")*)"|([^\s,]+)')
 
 
@@ -15,12 +22,35 @@ def read_name_lists(file: str, what: str) -> list[list[str]]:
     A # begins a comment; a name in double quotes may have spaces and commas. what: names the
     content in the UsageError for a file that cannot be read.
     """
+    lines = read_lines(file, what)
+    return [words for line in lines if (words := split_names(line, comments=True))]
+
+
+def read_lines(file: str, what: str) -> list[str]:
+    """Read a text file; what: names its content in the UsageError if that cannot be done."""
     path = local_path(file)
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        return Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read as a list of {what}: {error}") from None
-    return [words for line in lines if (words := split_names(line, comments=True))]
+
+
+def read_queries(file: str) -> tuple[list[Any], bool]:
+    """Read the terminals of each line that has any, or its groups, and whether it is groups.
+
+    A ; ends a group. If any line has one, all lines are of groups: lists of lists of names.
+    """
+    lines = read_lines(file, "queries")
+    parts = [_PART.findall(_BEFORE_COMMENT.match(line)[0]) for line in lines]  # type: ignore[index]
+    grouped = any(mark for line in parts for _, mark in line)
+    queries = []
+    for line in parts:
+        groups = [split_names(text) for text, _ in line]
+        if len(groups) > 1 and not groups[-1]:
+            groups.pop()  # after the last ; of the line
+        if any(groups):
+            queries.append(groups if grouped else groups[0])
+    return queries, grouped
 
 
 def split_names(text: str, comments: bool = False) -> list[str]:
@@ -48,3 +78,21 @@ def read_vertex_lists(file: str, what: str) -> list[list[int]]:
             f"{file} must hold vertices, whole numbers from 0, and holds {bad[0][:40]!r}"
         )
     return [[int(word) for word in line] for line in lines]
+
+
+def read_vertex_values(file: str) -> tuple[list[str], Any]:
+    """Read the vertex and the number of each line: names, and values as int64 or float64."""
+    lines = read_name_lists(file, "vertices and values")
+    for line in lines:
+        if len(line) != 2 or _to_number(line[1]) is None:
+            text = " ".join(line)
+            raise UsageError(f"{file} must have a vertex and a number per line (got {text!r:.60})")
+    values = np.array([_to_number(value) for _, value in lines])
+    return [name for name, _ in lines], values if lines else np.zeros(0, np.int64)
+
+
+def _to_number(text: str) -> int | float | None:
+    try:
+        return int(text) if re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
+    except ValueError:
+        return None

@@ -10,6 +10,8 @@ from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Loader
+from mgraph.steiner.groups.group_steiner_tree import BREAK_EVEN_ARCS as GROUP_BREAK_EVEN_ARCS
+from mgraph.steiner.groups.group_steiner_tree import group_steiner_tree
 from mgraph.steiner.steiner_tree import BREAK_EVEN_ARCS, steiner_trees, suits_star
 
 _ENDS = (1, 2, 3, 4, 5, 5, 4, 3), (0, 1, 2, 3, 4, 0, 1, 0)
@@ -22,9 +24,7 @@ def rehearse(graph: Graph, num_arcs: int, **options: Any) -> None:
     On the backend where queries on a graph of ``num_arcs`` arcs will be solved. options: of
     ``mgraph.steiner_trees``; a time limit is ignored.
     """
-    src, dst = (np.array(ends, graph.indices.dtype) for ends in _ENDS)
-    weight = None if graph.weights is None else np.array(_WEIGHTS, graph.weights.dtype)
-    small = from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
+    small = _small_graph(graph)
     options["method"] = _choose_method(num_arcs, options)
     options["backend"] = _choose_backend(graph.backend == "gpu", num_arcs, options)
     if graph.backend == "gpu" and options["backend"] == "gpu":
@@ -32,6 +32,24 @@ def rehearse(graph: Graph, num_arcs: int, **options: Any) -> None:
     with timings.step(timings.REHEARSING):
         for _ in steiner_trees(small, [[0, 3], [0, 2, 4]], **options | {"time_limit": None}):
             pass
+
+
+def rehearse_groups(graph: Graph, backend: Backend) -> None:
+    """Solve a query of three groups on a small graph of the same types, where others will be."""
+    is_small = graph.num_arcs < GROUP_BREAK_EVEN_ARCS
+    on_cpu = backend == "cpu" or (backend == "auto" and (is_small or graph.backend != "gpu"))
+    small = _small_graph(graph)
+    if graph.backend == "gpu" and not on_cpu:
+        small = small.to_gpu()
+    with timings.step(timings.REHEARSING):
+        group_steiner_tree(small, [[0, 3], [2], [4, 5]], backend="cpu" if on_cpu else "gpu")
+
+
+def _small_graph(graph: Graph) -> Graph:
+    """Return a graph of a few vertices with the types of another, on the CPU."""
+    src, dst = (np.array(ends, graph.indices.dtype) for ends in _ENDS)
+    weight = None if graph.weights is None else np.array(_WEIGHTS, graph.weights.dtype)
+    return from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
 
 
 def _choose_backend(is_on_gpu: bool, num_arcs: int, options: dict[str, Any]) -> Backend:

@@ -48,3 +48,20 @@ def sample(graph: Graph, sizes: Sequence[tuple[int, int]], seed: int) -> list[An
             members = rng.choice(int(size[chosen]), k, replace=False)
             drawn.append(np.sort(order[start[chosen] + members]))
     return drawn
+
+
+def sample_groups(
+    graph: Graph, sizes: Sequence[tuple[int, int]], group_size: int, seed: int
+) -> list[list[Any]]:
+    """Draw the groups of queries that can be solved: ``count`` lists of k groups each.
+
+    The vertices of a query are distinct, and in one component. See ``sample``.
+    """
+    drawn = iter(sample(graph, [(k * group_size, count) for k, count in sizes], seed))
+    queries = []
+    for k, count in sizes:
+        for i in range(count):
+            rng = np.random.default_rng([seed, k, group_size, i])
+            shuffled = rng.permutation(next(drawn))
+            queries.append([np.sort(group) for group in np.split(shuffled, k)])
+    return queries

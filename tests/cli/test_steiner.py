@@ -1,5 +1,6 @@
 """steiner on the command line."""
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -96,7 +97,7 @@ def test_a_query_without_a_tree_is_told(folder, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["g"], "give --terminals, --queries or --sample, or a SteinLib file"),
+        (["g"], "give --terminals, --group, --queries, --sample or --prizes, or a SteinLib file"),
         (["g", "--terminals", "1,2", "--sample", "2:2"], "give one of"),
         (["g", "--terminals", "1,x"], "terminals must be a whole number"),
         (["g", "--terminals", "1,2", "--resume"], "--resume applies to many queries"),
@@ -114,6 +115,99 @@ def test_a_query_without_a_tree_is_told(folder, capsys):
 def test_wrong_use(folder, capsys, monkeypatch, arguments, words):
     monkeypatch.chdir(folder)
     assert main(["steiner", *arguments]) in (1, 2)
+    printed = capsys.readouterr()
+    assert words in printed.err
+    assert "Traceback" not in printed.err
+
+
+@pytest.fixture(scope="module")
+def graph(folder):
+    return mgraph.read_graph(folder / "g", backend="cpu")
+
+
+def test_groups(folder, graph, capsys):
+    groups = ["--group", "3,9", "--group", "499 7", "--terminals", "20"]
+    output = said(capsys, "steiner", folder / "g", *groups, "--backend", "cpu", "-q")
+    expected = mgraph.group_steiner_tree(graph, [[20], [3, 9], [499, 7]], backend="cpu")
+    assert f"3 groups: cost {expected.cost}, {expected.src.size} edges; optimal; " in output
+
+
+def test_the_best_trees(folder, graph, capsys):
+    given = ["--terminals", "3,9", "--group", "499,7", "--best", "3"]
+    output = said(capsys, "steiner", folder / "g", *given, "-q")
+    expected = mgraph.k_best_steiner_trees(graph, [3, 9, [499, 7]], 3)
+    lines = output.splitlines()
+    assert len(lines) == len(expected) == 3
+    for line, tree in zip(lines, expected, strict=True):
+        assert f"3 terminals: cost {tree.cost}, {tree.src.size} edges; " in line
+
+
+def test_a_root_vertex_weights_and_prizes(folder, graph, capsys):
+    output = said(capsys, "steiner", folder / "g", "--root", "5", "--terminals", "3,9", "-q")
+    assert f"cost {mgraph.steiner_arborescence(graph, 5, [3, 9]).cost}, " in output
+    values = np.zeros(500, np.int64)
+    values[[3, 30, 300]] = 5, 2, 700
+    file = folder / "values.txt"
+    file.write_text("# a comment\n3 5\n30, 2\n300 700\n")
+    given = ["--vertex-weights", file, "--terminals", "3,9", "-q", "--out", folder / "tree.gexf"]
+    output = said(capsys, "steiner", folder / "g", *given)
+    expected = mgraph.node_weighted_steiner_tree(graph, [3, 9], values)
+    cost = f"cost {expected.cost} ({expected.vertex_cost} of vertices), "
+    assert cost in output
+    assert (folder / "tree.gexf").exists()
+    output = said(capsys, "steiner", folder / "g", "--prizes", file, "-q")
+    expected = mgraph.prize_collecting_steiner_tree(graph, values)
+    assert f"1 prize: cost {expected.cost} (7 of vertices), 0 edges; optimal; " in output
+    output = said(capsys, "steiner", folder / "g", "--prizes", file, "--root", "3", "-q")
+    expected = mgraph.prize_collecting_steiner_tree(graph, values, root=3)
+    assert f"cost {expected.cost}" in output
+
+
+def test_many_queries_of_groups(folder, graph, capsys):
+    file, out = folder / "groups.txt", folder / "of groups"
+    file.write_text('3, 4; 9 # none\n\n499; 7 8;\n"5"; 6; 7\n')
+    output = said(capsys, "steiner", folder / "g", "--queries", file, "--out", out, *LOCAL)
+    assert "3 queries, 3 trees of " in output
+    table = pq.read_table(out / "_queries.parquet")
+    queries = [[[3, 4], [9]], [[499], [7, 8]], [[5], [6], [7]]]
+    assert table["groups"].to_pylist() == queries
+    trees = dict(mgraph.group_steiner_trees(graph, queries, backend="cpu"))
+    assert table["cost"].to_pylist() == [trees[i].cost for i in range(3)]
+    assert table["terminals"].to_pylist() == [trees[i].terminals.tolist() for i in range(3)]
+    sample = ["--sample", "2:3,3:2", "--group-size", "20"]
+    assert "5 queries, 5 trees of " in said(capsys, "steiner", folder / "g", *sample, *LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--group", "1,2", "--prizes", "none"], "--prizes and --group cannot be given together"),
+        (["--group", "1", "--method", "star"], "--method does not apply to --group"),
+        (["--root", "1"], "--root needs --terminals"),
+        (["--root", "1", "--terminals", "2", "--backend", "cpu"], "--backend does not apply"),
+        (["--best", "2", "--terminals", "1,2", "--out", "x"], "--out does not apply to --best"),
+        (["--best", "0", "--terminals", "1,2"], "k must be"),
+        (["--group", "1,500"], "group 0 must lie in [0, 500) (got 500)"),
+        (["--prizes", "none.txt"], "none.txt cannot be read"),
+        (["--prizes", "a.stp"], "a.stp must have a vertex and a number per line"),
+        (["--prizes", "twice.txt"], "must name each vertex once (vertex 3 is there again)"),
+        (["--prizes", "negative.txt"], "prizes must be"),
+        (["--terminals", "1,2", "--group-size", "3"], "--group-size needs --sample"),
+        (["--sample", "2:2", "--group-size", "0"], "--group-size must be at least 1 (got 0)"),
+        (["--sample", "2:2", "--group-size", "400"], "800 terminals were asked for"),
+        (["--sample", "2:2", "--group-size", "2", "--bound"], "--bound does not apply to groups"),
+        (["--queries", "empty.txt"], "query 0: group 1 has no vertex"),
+        (["--queries", "groups.txt", "--method", "star"], "--method does not apply to groups"),
+    ],
+)
+def test_wrong_use_of_variants(folder, capsys, monkeypatch, arguments, words):
+    monkeypatch.chdir(folder)
+    (folder / "twice.txt").write_text("3 1\n4 1\n3 2\n")
+    (folder / "negative.txt").write_text("3 -1\n")
+    (folder / "empty.txt").write_text("3;;4\n")
+    (folder / "groups.txt").write_text("3;4\n")
+    local = LOCAL if {"--sample", "--queries"} & {*arguments} else ["-q"]
+    assert main(["steiner", "g", *arguments, *local]) in (1, 2)
     printed = capsys.readouterr()
     assert words in printed.err
     assert "Traceback" not in printed.err

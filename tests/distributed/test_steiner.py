@@ -155,3 +155,52 @@ def test_graphs_that_have_no_trees(tmp_path, cluster):
         solve(tmp_path / "g.gr", cluster, [[0, 1]], tmp_path / "r")
     assert solve(tmp_path / "g.gr", cluster, [[0, 2]], symmetrise=True).answers[0].cost == 8
     assert not (tmp_path / "r").exists()
+
+
+GROUPS = [[[5, 9], [7]], [[0, 1, 2], [2999, 7, 7], [11]], [[4]], [3, [8, 9], 20]]
+
+
+@pytest.mark.parametrize("batch", [1, None])
+def test_groups_are_answered_as_one_at_a_time(tmp_path, cluster, dataset, batch):
+    run = solve(dataset, cluster, GROUPS, tmp_path / "r", batch=batch)
+    graph = mgraph.read_graph(dataset, backend="cpu")
+    rows = rows_of(tmp_path / "r")
+    table = pq.read_table(tmp_path / "r" / TABLE).to_pylist()
+    for i, (query, answer, row) in enumerate(zip(GROUPS, run.answers, table, strict=True)):
+        groups = [np.unique(group).tolist() for group in query]
+        expected = mgraph.group_steiner_tree(graph, groups, backend="cpu")
+        found = rows[rows["query"] == i]
+        np.testing.assert_array_equal(found["src"], expected.src)
+        assert answer.cost == row["cost"] == expected.cost
+        assert row["groups"] == groups
+        assert row["terminals"] == answer.chosen == expected.terminals.tolist()
+        assert answer.terminals == row["k"] == len(query)
+
+
+def test_groups_resume(tmp_path, cluster, dataset):
+    first = solve(dataset, cluster, GROUPS, tmp_path / "r", batch=2)
+    (tmp_path / "r" / "part-00001.parquet").unlink()
+    again = solve(dataset, cluster, GROUPS, tmp_path / "r", batch=2, resume=True)
+    assert (again.made_parts, again.kept_parts) == (1, 1)
+    assert again.answers[0].cost == first.answers[0].cost
+    assert again.checksum == first.checksum
+
+
+def test_groups_are_drawn(cluster, dataset):
+    how = {"sample": [(2, 3), (4, 2)], "group_size": 30}
+    first, again, other = (solve(dataset, cluster, None, seed=seed, **how) for seed in (1, 1, 2))
+    costs = [[answer.cost for answer in run.answers] for run in (first, again, other)]
+    assert [answer.terminals for answer in first.answers] == [2, 2, 2, 4, 4]
+    assert costs[0] == costs[1] != costs[2]
+
+
+def test_groups_refuse_what_they_lack(cluster, dataset):
+    for options, words in (
+        ({"method": "star"}, "method does not apply to groups"),
+        ({"bound": True}, "bound does not apply to groups"),
+        ({"group_size": 3}, "group_size needs sample"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            solve(dataset, cluster, GROUPS, **options)
+    with pytest.raises(UsageError, match=r"query 1: group 0 has no vertex"):
+        solve(dataset, cluster, [[1, 2], [[], 3]])

@@ -12,9 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-import numpy as np
-
-from mgraph.core.arrays import as_list, check_integers, checked_vertices, to_python_numbers
+from mgraph.core.arrays import as_list, check_integers, to_python_numbers
 from mgraph.core.choices import Backend, Compression, Ids, SteinerMethod, SteinerSearch
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
@@ -28,12 +26,18 @@ from mgraph.distributed.operations.graph_operation import (
 from mgraph.distributed.operations.operation import Run, Work
 from mgraph.distributed.operations.results import Results
 from mgraph.distributed.operations.resume import ExistingOutput, Footer
+from mgraph.distributed.operations.steiner_queries import (
+    as_queries,
+    check_query,
+    draw_queries,
+    flatten,
+    hash_queries,
+    refill,
+)
 from mgraph.distributed.operations.steiner_tasks import (
     TABLE,
     Answer,
     choose_batch_size,
-    draw_queries,
-    hash_queries,
     load_graph,
     name_terminals,
     solve_batch,
@@ -78,6 +82,10 @@ class SteinerRun(Results):
     _rows = "answers"
 
 
+# Options of methods that groups do not have.
+_NOT_FOR_GROUPS = {"method": "auto", "search": "auto", "epsilon": 0.0, "bound": False}
+
+
 class SteinerOperation(GraphOperation):
     """``mgraph steiner`` over many queries."""
 
@@ -89,7 +97,7 @@ class SteinerOperation(GraphOperation):
         location: str | os.PathLike[str],
         out: Any,
         queries: Any,
-        sample: tuple[Any, int],
+        sample: tuple[Any, int, int | None],
         batch: int | None,
         compression: Compression,
         options: dict[str, Any],
@@ -97,18 +105,25 @@ class SteinerOperation(GraphOperation):
     ) -> None:
         """Check what can be checked without the graph. options: of ``mgraph.steiner_trees``."""
         are_numbers = more.get("ids", "number") == "number"
-        queries, sizes = _check_request(queries, *sample, batch, compression, are_numbers)
+        checked = _check_request(queries, *sample, batch, compression, are_numbers)
+        queries, sizes, self.grouped = checked
         super().__init__(location, out, **more)
         for number, query in enumerate(queries or []):
-            self.names.early(f"query {number}: terminals", query)
+            what = "groups" if self.grouped else "terminals"
+            self.names.early(f"query {number}: {what}", flatten([query], self.grouped))
         self._check_options(self.backend, options)
-        self.queries, self.sizes, self.seed = queries, sizes, sample[1]
+        self.queries, self.sizes = queries, sizes
+        self.seed, self.group_size = sample[1], sample[2]
         self.batch, self.compression, self.options = batch, compression, options
 
     def _check_options(self, backend: Backend, options: dict[str, Any]) -> None:
         from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
         method, search = options["method"], options["search"]
+        if self.grouped:
+            for name, default in _NOT_FOR_GROUPS.items():
+                if options[name] != default:
+                    raise UsageError(f"{name} does not apply to groups", parameter=name)
         check_options(method, search, backend, options["epsilon"], options["time_limit"])
         if runs_on_cpu(method, search):
             self.backend = "cpu"
@@ -117,7 +132,7 @@ class SteinerOperation(GraphOperation):
         """Return the graph, the queries and every option."""
         queries = {
             "queries": self.queries and [list(map(str, query)) for query in self.queries],
-            "sample": [self.sizes, self.seed],
+            "sample": [self.sizes, self.seed, self.group_size],
             "ids": self.ids,
         }
         output = {"compression": self.compression, "batch": self.batch}
@@ -136,23 +151,28 @@ class SteinerOperation(GraphOperation):
 
     def load(self, run: Run) -> None:
         """Read the graph everywhere; draw the queries, and check them."""
-        task = functools.partial(load_graph, options=self.options | {"backend": self.backend})
+        options = self.options | {"backend": self.backend}
+        task = functools.partial(load_graph, options=options, grouped=self.grouped)
         self.facts = self.load_everywhere(run, task)
         for note in self.facts.notes:
             warnings.warn(note, MgraphWarning, stacklevel=2)
+        grouped = self.grouped
         if self.sizes is not None:
-            self.queries = self.draw(run, draw_queries, self.sizes, self.seed)
+            drawn = self.sizes, self.seed, self.group_size
+            self.queries = self.draw(run, draw_queries, *drawn)
         elif self.ids == "original":
-            names = [name for query in self.queries or [] for name in query]
+            names = flatten(self.queries or [], grouped)
             found = iter(self.resolve(run, "terminals", names))
-            self.queries = [[next(found) for _ in query] for query in self.queries or []]
-        checked = [check_query(i, q, self.facts.n) for i, q in enumerate(self.queries or [])]
+            self.queries = refill(self.queries or [], found, grouped)
+        n = self.facts.n
+        checked = [check_query(i, q, n, grouped) for i, q in enumerate(self.queries or [])]
         if not checked:
             raise UsageError("there must be at least one query")
-        self.queries = [np.unique(query) for query in checked]
+        self.queries = checked
         self.named_terminals = None
         if self.ids == "original" and self.facts.id_kind is not None and self.folder is not None:
-            self.named_terminals = self.draw(run, name_terminals, self.queries)
+            elements = [int(v) for v in flatten(checked, grouped)]
+            self.named_terminals = self.draw(run, name_terminals, elements)
 
     def work(self, run: Run) -> Work:
         """Return one task per batch of queries."""
@@ -164,7 +184,7 @@ class SteinerOperation(GraphOperation):
             "n": self.facts.n,
             "m": self.facts.num_arcs,
             "queries": count,
-            "queries_hash": hash_queries(self.queries),
+            "queries_hash": hash_queries(self.queries, self.grouped),
             **self.options,
             "compression": self.compression,
             "batch": size,
@@ -176,12 +196,16 @@ class SteinerOperation(GraphOperation):
             identity, self.folder, self.compression, backend, options, self.facts, run.holder,
             writes_ids=self.ids == "original",
         )  # fmt: skip
-        numbered = [(i, query.tolist()) for i, query in enumerate(self.queries)]
+        numbered = [
+            (i, [group.tolist() for group in query] if self.grouped else query.tolist())
+            for i, query in enumerate(self.queries)
+        ]
         parts = -(-count // size)
         batches = [(part, numbered[part::parts]) for part in range(parts)]
         kept = self.kept(run, self.plan.footer, parts)
         sizes = [len(queries) for _, queries in batches]
-        return Work(solve_batch, batches, sizes, {"plan": self.plan}, kept)
+        constants = {"plan": self.plan, "grouped": self.grouped}
+        return Work(solve_batch, batches, sizes, constants, kept)
 
     def answers(self, footers: Sequence[Footer]) -> list[Answer]:
         """Return all answers, in the order of the queries."""
@@ -194,6 +218,7 @@ class SteinerOperation(GraphOperation):
             folder,
             self.answers(footers),
             self.queries,
+            self.grouped,
             self.facts.length_dtype,
             self.named_terminals,
         )
@@ -209,6 +234,7 @@ def steiner_many(
     out: str | os.PathLike[str] | None = None,
     *,
     sample: Sequence[tuple[int, int]] | None = None,
+    group_size: int | None = None,
     seed: int = 1,
     cluster: ClusterLike = None,
     backend: Backend = "auto",
@@ -233,13 +259,16 @@ def steiner_many(
     ----------
     location : path or ``s3://`` address
         A graph that every worker can read: whatever ``mgraph.read_graph`` takes.
-    queries : sequence of sequences of int, optional
-        The terminals of each query; or give ``sample``.
+    queries : sequence of sequences of int, or of sequences of groups, optional
+        The terminals of each query; or give ``sample``. If an element of any query is a group, a
+        sequence of vertices itself, all are answered as ``mgraph.group_steiner_trees`` does.
     out : path or ``s3://`` address, optional
         The folder for the trees' edges and the table of queries. By default nothing is written.
     sample : sequence of (int, int), optional
         Pairs (k, count): draw ``count`` queries of ``k`` terminals, uniformly among those that a
         tree can span.
+    group_size : int, optional
+        Draw k groups of so many vertices in place of k terminals, for ``sample``.
     seed : int, default 1
         Of the sample.
     cluster, backend, symmetrise, reading, ids, batch, compression, resume, overwrite, progress
@@ -271,13 +300,14 @@ def steiner_many(
     [3, 2]
     """
     seed, batch, epsilon, time_limit = to_python_numbers(seed, batch, epsilon, time_limit)
-    check_integers(seed=seed, batch=batch)
+    (group_size,) = to_python_numbers(group_size)
+    check_integers(seed=seed, batch=batch, group_size=group_size)
     options = {
         "method": method, "search": search, "epsilon": epsilon, "improve": improve, "bound": bound,
         "time_limit": time_limit,
     }  # fmt: skip
     operation = SteinerOperation(
-        location, out, queries, (sample, seed), batch, compression, options,
+        location, out, queries, (sample, seed, group_size), batch, compression, options,
         symmetrise=symmetrise, reading=reading, ids=ids, backend=backend, resume=resume,
         overwrite=overwrite,
     )  # fmt: skip
@@ -299,11 +329,15 @@ def _check_request(
     queries: Any,
     sample: Any,
     seed: int,
+    group_size: int | None,
     batch: int | None,
     compression: Compression,
     are_numbers: bool,
-) -> tuple[list[Any] | None, list[tuple[int, int]] | None]:
-    """Return the queries, or the sizes of the sample; raise UsageError for errors in any graph."""
+) -> tuple[list[Any] | None, list[tuple[int, int]] | None, bool]:
+    """Return the queries, or the sizes of the sample, and whether queries are of groups.
+
+    Raises UsageError for errors in any graph.
+    """
     from mgraph.io.parquet import check_compression
 
     check_compression(compression)
@@ -311,14 +345,20 @@ def _check_request(
         raise UsageError("either queries or sample must be given")
     if not 0 <= seed < 1 << 64:
         raise UsageError(f"seed must lie in [0, 2^64) (got {seed})")
-    if batch is not None and batch < 1:
-        raise UsageError(f"batch must be at least 1 (got {batch})")
+    for name, value in (("batch", batch), ("group_size", group_size)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name} must be at least 1 (got {value})", parameter=name)
     if queries is None:
-        return None, _parse_sample(sample)
-    listed = as_list("queries", queries)
+        return None, _parse_sample(sample), group_size is not None
+    if group_size is not None:
+        raise UsageError("group_size needs sample", parameter="group_size")
+    listed, grouped = as_queries(queries)
     if not are_numbers:
-        return [as_list(f"query {i}", query) for i, query in enumerate(listed)], None
-    return [check_query(i, query, MAX_N).tolist() for i, query in enumerate(listed)], None
+        return listed, None, grouped
+    checked = [check_query(i, query, MAX_N, grouped) for i, query in enumerate(listed)]
+    if grouped:
+        return [[group.tolist() for group in query] for query in checked], None, True
+    return [query.tolist() for query in checked], None, False
 
 
 def _parse_sample(sample: Any) -> list[tuple[int, int]]:
@@ -332,14 +372,3 @@ def _parse_sample(sample: Any) -> list[tuple[int, int]]:
         check_integers(k=k, count=count)
         sizes.append((k, count))
     return sizes
-
-
-def check_query(number: int, terminals: Any, n: int) -> Any:
-    """Return a query's terminals as an array. Raises UsageError that names the query."""
-    try:
-        vertices = checked_vertices("terminals", terminals, n)
-    except UsageError as error:
-        raise UsageError(f"query {number}: {error}") from None
-    if not vertices.size:
-        raise UsageError(f"query {number} has no terminal")
-    return vertices

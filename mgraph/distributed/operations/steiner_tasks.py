@@ -5,7 +5,6 @@ part has one row per edge of a tree: query, src, dst, weight. The table beside t
 per query: terminals, cost, lower bound, gap, searches, seconds, or why there is no tree.
 """
 
-import hashlib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from mgraph.distributed.operations.graph_operation import (
     to_record,
 )
 from mgraph.distributed.operations.resume import Footer
+from mgraph.distributed.operations.steiner_queries import flatten
 from mgraph.errors import DisconnectedError
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
@@ -43,8 +43,9 @@ STAGES = ("initial_tree", "searches", "splits_and_merges", "improvement")
 class Answer:
     """The answer to one query: its tree's figures, or why there is no tree.
 
-    query: its number. terminals, edges: how many. seconds: by stage, see ``mgraph.SteinerTree``.
-    error: None if there is a tree; otherwise the figures are None.
+    query: its number. terminals, edges: how many, and of groups how many of those. seconds: by
+    stage, see ``mgraph.SteinerTree``. error: None if there is a tree; otherwise the figures are
+    None. chosen: for groups the vertex of each that the tree holds.
     """
 
     query: int
@@ -58,6 +59,7 @@ class Answer:
     complete: bool | None
     seconds: dict[str, float]
     error: str | None
+    chosen: list[int] | None = None
 
     @property
     def gap(self) -> float | None:
@@ -67,16 +69,25 @@ class Answer:
         return gap_of(self.cost, self.lower_bound)
 
 
-def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
-    """Read and prepare the graph on this worker, and compile what such queries need."""
-    from mgraph.steiner.rehearsal import rehearse
+def load_graph(name: str, *, options: dict[str, Any], grouped: bool) -> GraphFacts:
+    """Read and prepare the graph on this worker, and compile what such queries need.
+
+    options: of ``mgraph.steiner_trees``. grouped: whether queries are of groups.
+    """
+    from mgraph.steiner.prepared import prepare
+    from mgraph.steiner.rehearsal import rehearse, rehearse_groups
     from mgraph.steiner.steiner_tree import prepare_queries
 
     graph_holder = holder(name)
     graph = graph_holder.graph()
-    prepared = prepare_queries(graph, *(options[name] for name in ("method", "search", "backend")))
     with cancellation.acquiring(graph_holder.device_lock):
-        rehearse(graph, graph.num_arcs, **options)
+        if grouped:
+            prepared = prepare(graph)
+            rehearse_groups(graph, options["backend"])
+        else:
+            names = ("method", "search", "backend")
+            prepared = prepare_queries(graph, *(options[name] for name in names))
+            rehearse(graph, graph.num_arcs, **options)
     reason_for_cpu = vars(prepared).get("reason_for_cpu")  # if it was determined
     return GraphFacts(
         graph.n,
@@ -87,17 +98,13 @@ def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
     )
 
 
-def draw_queries(name: str, sizes: list[tuple[int, int]], seed: int) -> list[list[int]]:
-    """Draw terminals; see ``mgraph.steiner.sampling``."""
-    from mgraph.steiner.sampling import sample
-
-    return [drawn.tolist() for drawn in sample(holder(name).graph(), sizes, seed)]
-
-
-def solve_batch(batch: tuple[int, list[tuple[int, list[int]]]], plan: BatchPlan) -> Footer:
+def solve_batch(
+    batch: tuple[int, list[tuple[int, list[Any]]]], plan: BatchPlan, grouped: bool
+) -> Footer:
     """Answer the queries of a part, write the trees, return the part's footer."""
     from mgraph.core import gauges
     from mgraph.distributed.monitoring.counters import count_edges
+    from mgraph.steiner.groups.group_steiner_tree import group_steiner_trees
     from mgraph.steiner.steiner_tree import steiner_trees
 
     index, queries = batch
@@ -114,8 +121,14 @@ def solve_batch(batch: tuple[int, list[tuple[int, list[int]]]], plan: BatchPlan)
         timings.step(timings.COMPUTING),
     ):
         options = {**plan.options, "concurrency": concurrency}
-        for i, tree in steiner_trees(graph_holder.graph(), terminals, **options):
-            answers[i] = make_answer(queries[i][0], len(terminals[i]), tree)
+        if grouped:
+            names = ("backend", "improve", "time_limit", "concurrency")
+            options = {name: options[name] for name in names}
+            trees_found = group_steiner_trees(graph_holder.graph(), terminals, **options)
+        else:
+            trees_found = steiner_trees(graph_holder.graph(), terminals, **options)
+        for i, tree in trees_found:
+            answers[i] = make_answer(queries[i][0], len(terminals[i]), tree, grouped)
             gauges.add("queries", 1)
             if not isinstance(tree, DisconnectedError):
                 trees[i] = tree
@@ -123,7 +136,7 @@ def solve_batch(batch: tuple[int, list[tuple[int, list[int]]]], plan: BatchPlan)
     return write_part(index, plan, answers, trees)
 
 
-def make_answer(query: int, terminals: int, tree: Any) -> Answer:
+def make_answer(query: int, terminals: int, tree: Any, grouped: bool) -> Answer:
     """Return the answer to a query, given its ``SteinerTree`` or the error in its place."""
     if isinstance(tree, DisconnectedError):
         return Answer(query, terminals, 0, None, None, None, None, None, None, {}, str(tree))
@@ -139,6 +152,7 @@ def make_answer(query: int, terminals: int, tree: Any) -> Answer:
         complete=tree.complete,
         seconds=tree.seconds,
         error=None,
+        chosen=tree.terminals.tolist() if grouped else None,
     )
 
 
@@ -177,6 +191,7 @@ def write_table(
     folder: Folder,
     answers: Sequence[Answer],
     queries: Sequence[Any],
+    grouped: bool,
     costs: str,
     named: Any = None,
 ) -> None:
@@ -191,7 +206,7 @@ def write_table(
     columns: dict[str, Any] = {
         "query": pa.array([answer.query for answer in answers], pa.int64()),
         "k": pa.array([answer.terminals for answer in answers], pa.int64()),
-        "terminals": _terminal_lists(queries, named),
+        **_query_columns(answers, queries, grouped, named),
         "edges": pa.array([answer.edges for answer in answers], pa.int64()),
     }
     for name in ("cost", "initial_cost", "lower_bound"):
@@ -208,28 +223,38 @@ def write_table(
         parquet.write_table(pa.table(columns), stream)
 
 
-def _terminal_lists(queries: Sequence[Any], named: Any) -> Any:
-    """Return the terminals of each query, as numbers or as their ids."""
+def _query_columns(
+    answers: Sequence[Answer], queries: Sequence[Any], grouped: bool, named: Any
+) -> dict[str, Any]:
+    """Return the terminals of each query, as numbers or as their ids; for groups all of those."""
     import pyarrow as pa
 
+    elements = pa.array(flatten(queries, grouped), pa.int64()) if named is None else named
+    if not grouped:
+        return {"terminals": _to_lists(queries, elements)}
+    groups = _to_lists([group for query in queries for group in query], elements)
+    chosen = [answer.chosen for answer in answers]
     if named is None:
-        return pa.array([list(query) for query in queries], pa.list_(pa.int64()))
-    offsets = np.cumsum([0, *map(len, queries)]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), named)
+        terminals = pa.array(chosen, pa.list_(pa.int64()))
+    else:
+        name_of = dict(zip(flatten(queries, grouped), elements.to_pylist(), strict=True))
+        names = [None if some is None else [name_of[v] for v in some] for some in chosen]
+        terminals = pa.array(names, pa.list_(elements.type))
+    return {"groups": _to_lists(queries, groups), "terminals": terminals}
 
 
-def name_terminals(holder_name: str, queries: Sequence[Any]) -> Any:
-    """Return the ids of all terminals as an Arrow array, by the graph that this worker holds."""
+def _to_lists(lists: Sequence[Any], elements: Any) -> Any:
+    """Return lists of these lengths, whose elements follow each other."""
+    import pyarrow as pa
+
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), elements)
+
+
+def name_terminals(holder_name: str, elements: Sequence[int]) -> Any:
+    """Return the ids of vertices as an Arrow array, by the graph that this worker holds."""
     ids = held_ids(holder(holder_name))
-    return None if ids is None else take_ids(ids, np.concatenate(queries))
-
-
-def hash_queries(queries: Sequence[Any]) -> str:
-    """Return a hash that distinguishes one list of queries from another."""
-    digest = hashlib.sha256()
-    for query in queries:
-        digest.update(np.array([len(query), *query], np.int64).tobytes())
-    return digest.hexdigest()[:16]
+    return None if ids is None else take_ids(ids, np.asarray(elements, np.int64))
 
 
 def choose_batch_size(queries: int, cluster: Cluster) -> int:
