@@ -318,7 +318,8 @@ def _describe_gap(tree: "mgraph.SteinerTree") -> str:
 
 def _write_tree(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> None:
     edges = mgraph.EdgeList(tree.src, tree.dst, tree.weight)
-    graph = mgraph.from_edges(edges, n, directed=False, backend="cpu").with_labels(tree.labels)
+    directed = tree.root is not None
+    graph = mgraph.from_edges(edges, n, directed=directed, backend="cpu").with_labels(tree.labels)
     mgraph.write_graph(graph, out, overwrite=overwrite, terminals=tree.terminals)
 
 

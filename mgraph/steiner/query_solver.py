@@ -274,6 +274,5 @@ def _find_bound(
 
     if not options.improve:
         return tree, improve.find_bound(graph.csr, tree, terminals, deadline)
-    if options.backend == "gpu" and terminals.size >= MIN_EXCHANGED:
-        tree = improve.exchange_vertices(graph.csr, tree, terminals, deadline)
-    return improve.improve_tree(graph.csr, tree, terminals, deadline)
+    on_gpu = options.backend == "gpu" and terminals.size >= MIN_EXCHANGED
+    return improve.improve_tree(graph.csr, tree, terminals, deadline, on_gpu)

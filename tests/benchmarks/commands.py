@@ -137,6 +137,9 @@ PAGES = {
     "python -m tests.benchmarks.steiner_hard NAME --seconds 20 --backend gpu": _on_gpu(
         "steiner_hard holes-60-600 --seconds 1 --backend gpu"
     ),
+    "python -m tests.benchmarks.group_steiner --backend gpu --terminals": _on_gpu(
+        "group_steiner random --edges 400 --queries 2 --repeats 1 --backend gpu --terminals"
+    ),
     "python -m tests.benchmarks.group_steiner --backend gpu": _on_gpu(
         "group_steiner grid --edges 400 --size 2 --queries 2 --repeats 1 --backend gpu"
     ),

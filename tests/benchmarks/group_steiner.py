@@ -1,8 +1,9 @@
 """Group Steiner trees of random groups on graphs of a million edges: queries per second.
 
-    python -m tests.benchmarks.group_steiner [GRAPH …] [--backend gpu]
+    python -m tests.benchmarks.group_steiner [GRAPH …] [--backend gpu] [--terminals]
 
-GRAPH: attachment (preferential), random, grid. All weights are drawn from 1 to 100.
+GRAPH: attachment (preferential), random, grid. All weights are drawn from 1 to 100. --terminals: in
+place of each group one vertex, for ``steiner_trees`` with ``improve=True``.
 """
 
 import argparse
@@ -36,9 +37,13 @@ def make(name, edges, backend):
     return graph.to_gpu() if backend == "gpu" else graph
 
 
-def solve(graph, queries, options):
+def solve(graph, queries, options, are_terminals):
     start = time.perf_counter()
-    trees = dict(mgraph.group_steiner_trees(graph, queries, **options))
+    if are_terminals:
+        terminals = [np.concatenate(query) for query in queries]
+        trees = dict(mgraph.steiner_trees(graph, terminals, improve=True, **options))
+    else:
+        trees = dict(mgraph.group_steiner_trees(graph, queries, **options))
     return trees, time.perf_counter() - start
 
 
@@ -51,7 +56,9 @@ def main(arguments):
     parser.add_argument("--size", type=int, default=100)
     parser.add_argument("--queries", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--terminals", action="store_true")
     options = parser.parse_args(arguments)
+    size = 1 if options.terminals else options.size
     on_gpu = options.backend == "gpu"
     count = options.queries or (256 if on_gpu else 20)
     how = {"backend": options.backend} | ({} if on_gpu else {"concurrency": 1})
@@ -59,19 +66,19 @@ def main(arguments):
         graph = make(name, int(options.edges), options.backend)
         random = np.random.default_rng(2)
         queries = [
-            [random.integers(0, graph.n, options.size) for _ in range(options.groups)]
-            for _ in range(count)
+            [random.integers(0, graph.n, size) for _ in range(options.groups)] for _ in range(count)
         ]
-        solve(graph, queries[:2], how)
+        solve(graph, queries[:2], how, options.terminals)
         seconds = []
         for _ in range(options.repeats):
-            trees, elapsed = solve(graph, queries, how)
+            trees, elapsed = solve(graph, queries, how, options.terminals)
             seconds.append(elapsed)
-        one = np.median([solve(graph, [query], how)[1] for query in queries[:10]])
+        alone = [solve(graph, [query], how, options.terminals)[1] for query in queries[:10]]
+        one = np.median(alone)
         optimal = sum(tree.optimal for tree in trees.values())
         print(
             f"{name}: {graph.n:,} vertices, {graph.num_edges:,} edges; {count} queries of "
-            f"{options.groups} groups of {options.size} on the {options.backend}: "
+            f"{options.groups} groups of {size} on the {options.backend}: "
             f"{count / np.median(seconds):,.1f} queries/s, one alone {1000 * one:,.1f} ms; "
             f"{optimal} optimal, cost {sum(tree.cost for tree in trees.values()):,}",
             flush=True,

@@ -34,16 +34,21 @@ class ImprovedTree(NamedTuple):
     bound: Any
 
 
-def improve_tree(csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> ImprovedTree:
+def improve_tree(
+    csr: Any, tree: Tree, terminals: Any, deadline: Deadline, on_gpu: bool = False
+) -> ImprovedTree:
     """Return the best tree found, which costs no more than the given one, and the best bound.
 
     deadline: when it is over, the best so far is returned; without a time limit the search ends
-    when it no longer gains.
+    when it no longer gains. on_gpu: whether a GPU exchanges vertices first.
     """
     if deadline.is_over:
         cancellation.raise_if_cancelled()
         return ImprovedTree(tree, 0)
-    start = cheapest(tree, *cheap_trees(csr, terminals))
+    if on_gpu:
+        start = exchange_vertices(csr, tree, terminals, deadline)
+    else:
+        start = cheapest(tree, *cheap_trees(csr, terminals))
     units = choose_units(csr, start)
     with deadline.raising_flag() as flag:
         edges = _find_edges(csr, terminals, start, units, flag)
@@ -63,17 +68,16 @@ def exchange_vertices(csr: Any, tree: Tree, terminals: Any, deadline: Deadline) 
     """
     from mgraph.steiner.improvement import vertex_exchange_gpu
 
-    start = cheapest(tree, *cheap_trees(csr, terminals))
-    units = choose_units(csr, start)
-    edges = conversion.light_edges(csr, start, units)
+    units = choose_units(csr, tree)
+    edges = conversion.light_edges(csr, tree, units)
     network, weight = edges.to_network(terminals, units)
     work = network_cpu.new_workspace(network)
     with deadline.within(deadline.remaining / 2).raising_flag() as flag:
         best = vertex_exchange_gpu.exchange_vertices(
-            network, weight, edges.ids_of(start), work, flag
+            network, weight, edges.ids_of(tree), work, flag
         )
     cancellation.raise_if_cancelled()
-    return cheapest(start, edges.to_tree(best, terminals))
+    return cheapest(tree, edges.to_tree(best, terminals))
 
 
 def search_locally(csr: Any, terminals: Any, deadline: Deadline = NEVER, *known: Tree) -> Tree:
