@@ -53,6 +53,21 @@ def test_the_rows_of_both_backends_have_the_same_names(named, tmp_path):
     assert costs["cpu"] == costs["gpu"]
 
 
+def test_groups_of_names_have_the_same_trees_on_both_backends(named, tmp_path):
+    queries = [
+        [["vertex 0000", "vertex 0007"], ["vertex 1234"]],
+        [["vertex 2999"], ["vertex 0042", "vertex 0043"], ["vertex 1000"]],
+    ]
+    tables = {}
+    for backend in ("cpu", "gpu"):
+        out = tmp_path / backend
+        mgraph.steiner_many(named / "g", queries, out, ids="original", backend=backend)
+        table = pq.read_table(out / "_queries.parquet")
+        tables[backend] = table.select(["groups", "terminals", "cost", "lower_bound"]).to_pylist()
+        assert table["groups"].to_pylist() == queries
+    assert tables["cpu"] == tables["gpu"]
+
+
 def test_a_dataset_of_names_on_the_device(named):
     graph = mgraph.read_graph(named / "g", backend="gpu")
     assert graph.backend == "gpu"
