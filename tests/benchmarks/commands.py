@@ -131,8 +131,8 @@ PAGES = {
     "python -m tests.benchmarks.steiner_hard": Tiny(
         f"{GPU}steiner_hard hc-4-u cc-3-3-4-p bip-9-20-3-u --seconds 1"
     ),
-    "python -m tests.benchmarks.steiner_hard large --seconds 60": Tiny(
-        f"{GPU}steiner_hard holes-20-9 --seconds 1"
+    "python -m tests.benchmarks.steiner_hard --large --seconds 60": Tiny(
+        f"{GPU}steiner_hard holes-20-9 --large --seconds 1"
     ),
     "python -m tests.benchmarks.steiner_hard NAME --seconds 20 --backend gpu": _on_gpu(
         "steiner_hard holes-60-600 --seconds 1 --backend gpu"

@@ -1,10 +1,11 @@
 """Improved Steiner trees of instances that are hard or large: costs, bounds and gaps.
 
-    python -m tests.benchmarks.steiner_hard [NAME …] [--seconds 30] [--backend gpu] [--known FILE]
+    python -m tests.benchmarks.steiner_hard [NAME …] [--large] [--seconds 30] [--backend gpu]
+        [--known FILE]
 
-NAME: of ``steiner_instances``, or hard or large for its sets; hard by default. FILE: costs of trees
-that are known, "NAME COST" per line, which is how far above them each tree is compared with; better
-ones are written back.
+NAME: of ``steiner_instances``; by default its set of hard instances, or with --large that of large
+ones. FILE: the costs of known trees, "NAME COST" per line, with which trees are compared; lower
+costs are written back.
 """
 
 import argparse
@@ -13,8 +14,6 @@ import time
 
 import mgraph
 from tests.benchmarks import steiner_instances
-
-SETS = {"hard": steiner_instances.HARD, "large": steiner_instances.LARGE}
 
 
 def read_known(path):
@@ -26,13 +25,15 @@ def read_known(path):
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", default=["hard"])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--backend", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--known", type=pathlib.Path)
     options = parser.parse_args(arguments)
     known, above, gaps, rehearsed = read_known(options.known), [], [], False
-    for name in [n for given in options.names for n in SETS.get(given, [given])]:
+    default = steiner_instances.LARGE if options.large else steiner_instances.HARD
+    for name in options.names or default:
         graph, terminals = steiner_instances.make(name)
         how = {"improve": True, "backend": options.backend}
         if not rehearsed:  # so that all is compiled

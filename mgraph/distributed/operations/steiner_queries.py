@@ -1,7 +1,7 @@
 """The queries of ``steiner``: of terminals, or of groups, as they are given, checked and drawn."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,15 @@ from mgraph.errors import UsageError
 
 def is_group(element: Any) -> bool:
     """Return whether an element of a query is a group, and not a vertex."""
-    return isinstance(element, Sequence | set | np.ndarray) and not isinstance(element, str | bytes)
+    if isinstance(element, np.ndarray):
+        return element.ndim > 0
+    return isinstance(element, Sequence | Set) and not isinstance(element, str | bytes)
+
+
+def _as_elements(number: int, query: Any) -> list[Any]:
+    if isinstance(query, Set):
+        return list(query)
+    return [query] if isinstance(query, int) else as_list(f"query {number}", query)
 
 
 def as_queries(queries: Any) -> tuple[list[list[Any]], bool]:
@@ -21,7 +29,7 @@ def as_queries(queries: Any) -> tuple[list[list[Any]], bool]:
 
     Queries are of groups if any has one; vertices become groups of one. Raises UsageError.
     """
-    listed = [as_list(f"query {i}", query) for i, query in enumerate(as_list("queries", queries))]
+    listed = [_as_elements(i, query) for i, query in enumerate(as_list("queries", queries))]
     if not any(is_group(element) for query in listed for element in query):
         return listed, False
     return [

@@ -5,9 +5,9 @@
 2. What no better tree needs is removed (``reduction_cpu``), again whenever the best tree or the
    bound has become better.
 3. Cycle by cycle, a tree is taken from the pool, or grown from a terminal, and led by a walk with
-   less and less noise to a better one. The result is merged with the pool's trees: what both have
-   is kept, the rest is searched for what is best of either. The bound is searched for as many
-   steps as help.
+   less and less noise to a better one; walks become longer. The result is merged with the pool's
+   trees: what both have is kept, the rest is searched for what is best of either. The bound is
+   searched for as many steps as help.
 
 All random numbers come from one seed, and steps are counted, so that without a deadline the result
 is the same everywhere. Without a deadline it ends after STALE cycles without a gain.
@@ -17,6 +17,7 @@ in graphs" (2018), for the pool; E. Uchoa, R. F. Werneck (2010) for the local se
 """
 
 import contextlib
+import math
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,12 @@ POOL = 8  # trees
 STARTS = 3
 # Noise in units of 1 / 1024: of a start, and of a walk's first and last step.
 START_NOISE, FIRST_NOISE, LAST_NOISE = 205, 614, 102
-WALK_STEPS, MERGE_STEPS = 20, 5
-BOUND_STEPS, BOUND_ROUNDS = 500, 3  # of a cycle
+MERGE_STEPS = 5
+# Of the walk of a cycle: at first, and at most with and without a deadline.
+MIN_WALK, MAX_WALK, MAX_ENDLESS_WALK = 20, 1280, 40
+# Of the search for a better bound: steps of a round, and rounds of a cycle at least, or one per so
+# many steps of its walk.
+BOUND_STEPS, MIN_ROUNDS, STEPS_PER_ROUND = 500, 3, 10
 # States of the exact search for few terminals: in the first attempt and at most.
 FIRST_STATES, MAX_STATES = 1 << 17, 1 << 23
 
@@ -85,7 +90,8 @@ class Search:
             self.add(self._start())
         self._raise_bound()  # again, since the best tree guides it
         self._reduce()
-        stale, max_states = 0, FIRST_STATES
+        stale, max_states, steps = 0, FIRST_STATES, MIN_WALK
+        max_steps = MAX_WALK if max_stale == math.inf else MAX_ENDLESS_WALK
         while not self.is_over and stale < max_stale:
             cost, total = self.best_cost, self.lower_bound
             if self.network.terminals.size <= MAX_GROUPS and max_states <= MAX_STATES:
@@ -93,15 +99,12 @@ class Search:
                 max_states *= 4
                 if self.is_over:
                     break
-            self._improve_tree()
-            self._improve_bound()
+            self._improve_tree(steps)
+            self._improve_bound(max(MIN_ROUNDS, steps // STEPS_PER_ROUND))
             gap = self.best_cost - self.lower_bound
             has_gained = self.best_cost < cost or self.lower_bound - total > gap // 50
             stale = 0 if has_gained else stale + 1
-            if self.is_over:
-                break
-            if not has_gained:
-                self._raise_bound()  # from another root
+            steps = min(steps + steps // 2, max_steps)
             self._reduce()
 
     def cost_of(self, tree: Any) -> int:
@@ -150,7 +153,7 @@ class Search:
             self.network, self.weight, tree, steps, int(noise), self._random(), self.work, self.flag
         )
 
-    def _improve_tree(self) -> None:
+    def _improve_tree(self, steps: int) -> None:
         """Take a cycle: lead a tree to a better one, and merge it with the pool's."""
         choice = self.rng.random()
         if choice < 0.5 or len(self.pool) < 2:
@@ -159,8 +162,8 @@ class Search:
             tree = self.pool[self.rng.integers(1, len(self.pool))]
         else:
             tree = self._start()
-        for i in range(WALK_STEPS):
-            noise = FIRST_NOISE * (LAST_NOISE / FIRST_NOISE) ** (i / (WALK_STEPS - 1))
+        for i in range(steps):
+            noise = FIRST_NOISE * (LAST_NOISE / FIRST_NOISE) ** (i / (steps - 1))
             tree = self._walk(tree, 1, noise)
             if self.flag[0]:
                 break
@@ -222,14 +225,16 @@ class Search:
         """The bound if no tree is better by a step: reductions keep only those that are."""
         return self.best_cost - self.step + 1
 
-    def _improve_bound(self) -> None:
+    def _improve_bound(self, rounds: int) -> None:
         assert self.bound is not None
-        for _ in range(BOUND_ROUNDS):
+        for _ in range(rounds):
             gain = self.bound.search(BOUND_STEPS, self._random())
             self._note_bound()
             gap = self.best_cost - self.lower_bound
-            if self.is_over or gain < gap // 20:
+            if self.is_over:
                 break
+            if gain < gap // 20:
+                self._raise_bound()  # from another root
 
     def _solve_exactly(self, max_states: int) -> None:
         """Search for a better tree by dynamic programming; if it ends, the best tree is optimal."""
