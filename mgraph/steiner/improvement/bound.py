@@ -61,7 +61,7 @@ class Bound:
         total, self._num_turns, self._used, self._heap = dual_ascent_cpu.raise_bound(
             indptr, heads, self.reduced, terminals, factors, root, self._active, guide,
             np.int64(max_arcs), *self._memory, self._heap, self._words, self._turns, 0,
-            self._taken, 0, np.empty(0, np.int64) if load is None else load, flag,
+            self._taken, 0, False, np.empty(0, np.int64) if load is None else load, flag,
         )  # fmt: skip
         self.total = int(total)
         self.is_recorded &= self._num_turns < len(self._turns) // 2 and self._used < rows // 2

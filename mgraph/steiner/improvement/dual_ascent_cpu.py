@@ -48,13 +48,14 @@ def _score(num_arcs, crossings):
 @compiled_when_hot
 def _take_turn(
     indptr, heads, reduced, terminal, root, is_active, guide, max_score, max_arcs, radius, inside,
-    touched, heap, taken, used, load, flag,
+    touched, heap, taken, used, must_record, load, flag,
 ):  # fmt: skip
     """Grow a terminal's set until it is finished or its score exceeds ``max_score``.
 
     guide: the vertex before each vertex of a tree; -1 elsewhere. max_arcs: a larger set is given
     up as finished. radius, inside: UNREACHED and False, before and after. touched: n vertices to be
-    overwritten. taken: gets arcs and amounts from row ``used`` on. load: empty, or by how much sets
+    overwritten. taken: gets arcs and amounts from row ``used`` on. must_record: whether a set for
+    which ``taken`` has too few rows is given up without a rise. load: empty, or by how much sets
     raised the bound while they held each vertex. Returns early once ``flag[0]`` is not 0. Returns
     by how much the bound rises, whether the terminal is finished, its score, the new end of
     ``taken``, and the heap.
@@ -98,6 +99,13 @@ def _take_turn(
                 push(heap, size, candidate, x)
                 size += 1
     clear(heap, size)
+    if now > 0 and must_record:
+        end = used
+        for y in touched[:count]:
+            if inside[y] and radius[y] < now:
+                end += indptr[y + 1] - indptr[y]
+        if end > taken.shape[0]:
+            now, is_finished = np.int64(0), True
     if now > 0:
         for y in touched[:count]:
             if inside[y] and radius[y] < now:
@@ -119,11 +127,12 @@ def _take_turn(
 @compiled_when_hot
 def raise_bound(
     indptr, heads, reduced, terminals, factors, root, is_active, guide, max_arcs, radius, inside,
-    touched, heap, words, turns, num_turns, taken, used, load, flag,
+    touched, heap, words, turns, num_turns, taken, used, must_record, load, flag,
 ):  # fmt: skip
     """Take turns for some terminals until all are finished; return by how much the bound rises.
 
-    factors: of the terminals' scores. load: see ``_take_turn``. words: EMPTY words, more than there
+    factors: of the terminals' scores. load: see ``_take_turn``. must_record: whether to end when
+    there are too few rows, so that all turns can be taken back. words: EMPTY words, more than there
     are terminals. turns, taken: get rows from ``num_turns`` and from ``used`` on; the new ends are
     returned, where a larger end than there are rows says that not all could be recorded, and the
     heap.
@@ -137,7 +146,7 @@ def raise_bound(
             scores[i] = indptr[t + 1] - indptr[t]
             push_word(words, size, (np.int64(scores[i] * factors[i]) << _SCORE_SHIFT) | i)
             size += 1
-    while size and not flag[0]:
+    while size and not flag[0] and not (must_record and num_turns == turns.shape[0]):
         i = pop_word(words, size) & ((1 << _SCORE_SHIFT) - 1)
         size -= 1
         max_score = np.int64(_MAX_SCORE)
@@ -147,7 +156,7 @@ def raise_bound(
         begin = used
         rise, is_finished, scores[i], used, heap = _take_turn(
             indptr, heads, reduced, terminals[i], root, is_active, guide, max_score, max_arcs,
-            radius, inside, touched, heap, taken, used, load, flag,
+            radius, inside, touched, heap, taken, used, must_record, load, flag,
         )  # fmt: skip
         if rise:
             if num_turns < turns.shape[0]:

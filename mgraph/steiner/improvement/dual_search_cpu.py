@@ -109,10 +109,9 @@ def search_bound(
         first_turn, first_used = num_turns, used
         new, num_turns, used, heap = raise_bound(
             indptr, heads, reduced, group, factors, root, is_active, guide, large, radius,
-            inside, touched, heap, words, turns, num_turns, taken, used, no_load, flag,
+            inside, touched, heap, words, turns, num_turns, taken, used, True, no_load, flag,
         )  # fmt: skip
-        has_room = num_turns <= turns.shape[0] and used <= taken.shape[0]
-        if new >= old and has_room:
+        if new >= old:
             gain += new - old
             for t in group:
                 turn = latest[t]
@@ -126,7 +125,7 @@ def search_bound(
                 t = turns[turn, TERMINAL]
                 before[turn], latest[t] = latest[t], turn
         else:
-            for turn in range(first_turn, min(num_turns, turns.shape[0])):
+            for turn in range(first_turn, num_turns):
                 _add(reduced, turns, taken, turn, 1)
             num_turns, used = first_turn, first_used
             for t in group:

@@ -131,3 +131,23 @@ def test_steinlib():
         tight.append(bound == optimum)
     assert len(tight) == 78
     assert sum(tight) >= 45
+
+
+@pytest.mark.parametrize(("arcs", "turns"), [(0.16, 1), (0.3, 1), (1, 0.16), (0.2, 0.2)])
+def test_a_record_that_becomes_full_in_a_step(arcs, turns):
+    """A step that cannot be recorded is not taken."""
+    problem = grid_problem(20, 60, 3)
+    bound = bound_of(problem)
+    used, num_turns = bound._used, bound._num_turns
+    bound._taken = bound._taken[: int(used * (1 + arcs))].copy()
+    bound._turns = bound._turns[: int(num_turns * (1 + turns))].copy()
+    for seed in range(20):
+        before = bound.total
+        assert bound.search(200, seed) == bound.total - before >= 0
+        assert bound._used <= len(bound._taken)
+        assert bound._num_turns <= len(bound._turns)
+        assert_dual(problem, bound)
+        taken, restored = bound._taken, bound.reduced.copy()
+        for begin, end in bound._turns[: bound._num_turns, 1:3].tolist():
+            np.add.at(restored, taken[begin:end, 0], taken[begin:end, 1])
+        assert (restored == problem.arc_weight).all()
