@@ -55,10 +55,10 @@ def _take_turn(
     guide: the vertex before each vertex of a tree; -1 elsewhere. max_arcs: a larger set is given
     up as finished. radius, inside: UNREACHED and False, before and after. touched: n vertices to be
     overwritten. taken: gets arcs and amounts from row ``used`` on. must_record: whether a set for
-    which ``taken`` has too few rows is given up without a rise. load: empty, or by how much sets
-    raised the bound while they held each vertex. Returns early once ``flag[0]`` is not 0. Returns
-    by how much the bound rises, whether the terminal is finished, its score, the new end of
-    ``taken``, and the heap.
+    which ``taken`` has too few rows is given up without a rise; the new end is beyond them then.
+    load: empty, or by how much sets raised the bound while they held each vertex. Returns early
+    once ``flag[0]`` is not 0. Returns by how much the bound rises, whether the terminal is
+    finished, its score, the new end of ``taken``, and the heap.
     """
     radius[terminal], touched[0], count = 0, terminal, 1
     push(heap, 0, np.int64(0), terminal)
@@ -105,7 +105,7 @@ def _take_turn(
             if inside[y] and radius[y] < now:
                 end += indptr[y + 1] - indptr[y]
         if end > taken.shape[0]:
-            now, is_finished = np.int64(0), True
+            now, used = np.int64(0), np.int64(taken.shape[0] + 1)
     if now > 0:
         for y in touched[:count]:
             if inside[y] and radius[y] < now:
@@ -132,10 +132,10 @@ def raise_bound(
     """Take turns for some terminals until all are finished; return by how much the bound rises.
 
     factors: of the terminals' scores. load: see ``_take_turn``. must_record: whether to end when
-    there are too few rows, so that all turns can be taken back. words: EMPTY words, more than there
-    are terminals. turns, taken: get rows from ``num_turns`` and from ``used`` on; the new ends are
-    returned, where a larger end than there are rows says that not all could be recorded, and the
-    heap.
+    there are too few rows, so that what has been taken can be given back. words: EMPTY words, more
+    than there are terminals. turns, taken: get rows from ``num_turns`` and from ``used`` on; the
+    new ends are returned, where a larger end than there are rows says that not all could be
+    recorded, and the heap.
     """
     total, size = np.int64(0), 0
     scores = np.zeros(terminals.size, np.int64)
@@ -146,7 +146,9 @@ def raise_bound(
             scores[i] = indptr[t + 1] - indptr[t]
             push_word(words, size, (np.int64(scores[i] * factors[i]) << _SCORE_SHIFT) | i)
             size += 1
-    while size and not flag[0] and not (must_record and num_turns == turns.shape[0]):
+    while size and not flag[0]:
+        if must_record and (num_turns == turns.shape[0] or used > taken.shape[0]):
+            break
         i = pop_word(words, size) & ((1 << _SCORE_SHIFT) - 1)
         size -= 1
         max_score = np.int64(_MAX_SCORE)

@@ -111,7 +111,8 @@ def search_bound(
             indptr, heads, reduced, group, factors, root, is_active, guide, large, radius,
             inside, touched, heap, words, turns, num_turns, taken, used, True, no_load, flag,
         )  # fmt: skip
-        if new >= old:
+        has_room = num_turns < turns.shape[0] and used <= taken.shape[0]
+        if new >= old and has_room:
             gain += new - old
             for t in group:
                 turn = latest[t]
