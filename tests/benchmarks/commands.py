@@ -134,6 +134,9 @@ PAGES = {
     "python -m tests.benchmarks.steiner_hard --large --seconds 60": Tiny(
         f"{GPU}steiner_hard holes-20-9 --large --seconds 1"
     ),
+    "python -m tests.benchmarks.steiner_hard STEINLIB --seconds 20": Tiny(
+        f"{GPU}steiner_hard STEINLIB --seconds 1"
+    ),
     "python -m tests.benchmarks.steiner_hard NAME --seconds 20 --backend gpu": _on_gpu(
         "steiner_hard holes-60-600 --seconds 1 --backend gpu"
     ),
