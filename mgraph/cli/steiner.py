@@ -92,6 +92,7 @@ from mgraph.io.vertex_lists import read_queries
 @option("--best", type=NUMBER, metavar="K", help="Find the K cheapest trees.")
 @option(
     "--root",
+    type=Vertices(),
     metavar="V",
     help="Find a tree whose arcs lead from V to the terminals; GRAPH may be directed.",
 )
@@ -296,9 +297,10 @@ def _describe(tree: "mgraph.SteinerTree", variant: str | None) -> str:
     noun = {"group": "group", "prizes": "prize"}.get(variant or "", "terminal")
     vertex_cost = f" ({tree.format_cost(tree.vertex_cost)} of vertices)" if tree.vertex_cost else ""
     figures = f"{pluralize(tree.terminals.size, noun)}: {state} {tree.format_cost(tree.cost)}"
+    gap = _describe_gap(tree) if variant != "best" else f"{tree.gap:.2%} above the first"
     parts = [
         f"{figures}{vertex_cost}, {pluralize(tree.src.size, 'edge')}",
-        _describe_gap(tree),
+        gap,
         search_counts + first_tree,
     ]
     return "; ".join(part for part in parts if part)

@@ -12,9 +12,9 @@ from mgraph.io.vertex_lists import read_vertex_values
 
 Resolve = Callable[[str, Sequence[str]], list[int]]
 
-# By option: what it may not be given with, and the reason.
 _OTHER_METHODS = ("method", "search", "epsilon", "bound")
-_VARIANTS = ("best", "root", "vertex_weights", "prizes", "group")
+_VARIANTS = ("best", "prizes", "root", "vertex_weights", "group")
+_TOGETHER = ["best", "group"], ["prizes", "root"]
 
 
 def find_variant(options: dict[str, Any]) -> str | None:
@@ -25,23 +25,25 @@ def find_variant(options: dict[str, Any]) -> str | None:
     given = [name for name in _VARIANTS if options[name] is not None]
     if not given:
         return None
-    if set(given) not in ({name} for name in _VARIANTS) and set(given) not in (
-        {"best", "group"}, {"root", "prizes"}
-    ):  # fmt: skip
-        first, second = (f"--{name.replace('_', '-')}" for name in given[:2])
-        raise UsageError(f"{first} and {second} cannot be given together")
-    variant = given[0] if given != ["root", "prizes"] else "prizes"
+    if len(given) > 1 and given not in _TOGETHER:
+        first, *others = (f"--{name.replace('_', '-')}" for name in given)
+        raise UsageError(f"{first} cannot be given together with {' and '.join(others)}")
+    variant = given[0]
     option = f"--{variant.replace('_', '-')}"
     refuse(_OTHER_METHODS, f"does not apply to {option}")
     refuse(("queries", "sample", "seed"), f"does not apply to {option}")
     if variant != "group":
         refuse(("backend",), f"does not apply to {option}")
     if variant == "best":
+        if options["best"] < 1:
+            raise UsageError(f"--best must be at least 1 (got {options['best']})")
         refuse(("improve", "out"), "does not apply to --best")
     if variant == "prizes":
         refuse(("terminals",), "does not apply to --prizes")
     elif options["terminals"] is None and options["group"] is None:
-        raise UsageError(f"{option} needs --terminals")
+        raise UsageError(f"{option} needs --terminals, also for a file that has its own")
+    if options["root"] is not None and len(options["root"]) > 1:
+        raise UsageError(f"--root must be one vertex (got {len(options['root'])})")
     if variant == "group" and options["terminals"] is not None:
         options["group"] = [*([name] for name in options["terminals"]), *options["group"]]
     return variant
@@ -51,7 +53,7 @@ def named_vertices(options: dict[str, Any]) -> dict[str, list[str]]:
     """Return the names of vertices that options have, by what they are called in messages."""
     named = {"terminals": options["terminals"] or []}
     named |= {f"group {i}": names for i, names in enumerate(options["group"] or [])}
-    return named | {"root": [] if options["root"] is None else [options["root"]]}
+    return named | {"root": options["root"] or []}
 
 
 def solve_variant(
@@ -66,7 +68,7 @@ def solve_variant(
     how = limit | {"improve": options["improve"]}
     if variant == "group":
         return [mgraph.group_steiner_tree(graph, groups, backend=options["backend"], **how)]
-    root = None if options["root"] is None else resolve("root", [options["root"]])[0]
+    root = None if options["root"] is None else resolve("root", options["root"])[0]
     if variant == "root":
         assert root is not None
         return [mgraph.steiner_arborescence(graph, root, terminals, **how)]

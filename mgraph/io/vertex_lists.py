@@ -9,10 +9,8 @@ import numpy as np
 from mgraph.errors import UsageError
 from mgraph.io.address import local_path
 
-_QUOTED = '"(?:[^"]|"")*"'
-# What comes before a comment; and the parts of a line that end with a ; or with the line.
-_BEFORE_COMMENT = re.compile(f'(?:{_QUOTED}|[^"#])*')
-_PART = re.compile(f'((?:{_QUOTED}|[^";])+|(?=;))(;|$)')
+# The words of a line of queries: a name in quotes, the end of a group, a comment, another name.
+_WORD = re.compile(r'"((?:[^"]|"")*)"|(;)|(#)|([^\s,;#]+)')
 _NAME = re.compile(r'"((?:[^"]|"")*)"|([^\s,]+)')
 
 
@@ -38,19 +36,29 @@ def read_lines(file: str, what: str) -> list[str]:
 def read_queries(file: str) -> tuple[list[Any], bool]:
     """Read the terminals of each line that has any, or its groups, and whether it is groups.
 
-    A ; ends a group. If any line has one, all lines are of groups: lists of lists of names.
+    A ; ends a group. If any line has one, all queries are of groups, lists of lists of names; in a
+    line without one each name is a group.
     """
-    lines = read_lines(file, "queries")
-    parts = [_PART.findall(_BEFORE_COMMENT.match(line)[0]) for line in lines]  # type: ignore[index]
-    grouped = any(mark for line in parts for _, mark in line)
-    queries = []
-    for line in parts:
-        groups = [split_names(text) for text, _ in line]
-        if len(groups) > 1 and not groups[-1]:
-            groups.pop()  # after the last ; of the line
-        if any(groups):
-            queries.append(groups if grouped else groups[0])
-    return queries, grouped
+    lines = [line for line in map(_split_groups, read_lines(file, "queries")) if any(line[0])]
+    if not any(has_groups for _, has_groups in lines):
+        return [groups[0] for groups, _ in lines], False
+    return [
+        groups if has_groups else [[name] for name in groups[0]] for groups, has_groups in lines
+    ], True
+
+
+def _split_groups(line: str) -> tuple[list[list[str]], bool]:
+    """Return the names of a line, in a list per group, and whether it has a ; at all."""
+    groups: list[list[str]] = [[]]
+    for quoted, semicolon, comment, plain in _WORD.findall(line):
+        if comment:
+            break
+        if semicolon:
+            groups.append([])
+        else:
+            groups[-1].append(plain or quoted.replace('""', '"'))
+    has_groups = len(groups) > 1
+    return groups[:-1] if has_groups and not groups[-1] else groups, has_groups
 
 
 def split_names(text: str, comments: bool = False) -> list[str]:

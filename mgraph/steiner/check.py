@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from mgraph.core.arrays import as_list
+from mgraph.core.arrays import as_list, checked_vertices
 from mgraph.core.graph import Graph
 from mgraph.errors import MgraphError, UsageError
 from mgraph.io.as_graph import as_graph
@@ -24,6 +24,7 @@ def check_steiner_tree(
     *,
     terminals: ArrayLike | None = None,
     groups: Sequence[Any] | None = None,
+    root: int | None = None,
     vertex_weights: ArrayLike | None = None,
     prizes: ArrayLike | None = None,
 ) -> None:
@@ -34,11 +35,14 @@ def check_steiner_tree(
     graph : Graph, or what becomes one
         The graph that the tree was found in.
     tree : SteinerTree
-        Of any function that returns one; an arborescence is known by its ``root``.
+        Of any function that returns one. If it has a ``root``, its arcs must lead away from there.
     terminals : array_like of int, optional
         The vertices that the tree must hold. By default ``tree.terminals``.
     groups : sequence of array_like of int, optional
         The groups of which the tree must hold a vertex each, and ``tree.terminals`` name one each.
+    root : int, optional
+        A vertex that the tree must hold as well, and which may be a leaf: that of a tree with
+        prizes.
     vertex_weights, prizes : array_like, shape (n,), optional
         What ``tree.vertex_cost`` is compared with: the weights of the tree's vertices, or the
         prizes of the others.
@@ -54,7 +58,7 @@ def check_steiner_tree(
 
     Notes
     -----
-    Cost: the rows of the tree's vertices are read once.
+    Cost: for each edge of the tree the row of one of its ends is read.
 
     Examples
     --------
@@ -63,7 +67,13 @@ def check_steiner_tree(
     >>> mgraph.check_steiner_tree(graph, mgraph.steiner_tree(graph, [0, 1, 2]))
     """
     graph = as_graph(graph, directed=tree.root is not None, backend="cpu").to_cpu()
-    needed = np.asarray(tree.terminals if terminals is None else terminals, np.int64).ravel()
+    needed = tree.terminals
+    if terminals is not None:
+        needed = np.unique(checked_vertices("terminals", terminals, graph.n))
+        if groups is None and needed.tolist() != np.unique(tree.terminals).tolist():
+            raise _error("it was found for other terminals")
+    if root is not None:
+        needed = np.append(needed, checked_vertices("root", root, graph.n))
     vertices = np.unique(np.concatenate([tree.src, tree.dst]))
     if not vertices.size:
         vertices = needed[:1] if tree.root is None else np.array([tree.root])
@@ -81,6 +91,17 @@ def check_steiner_tree(
     if useless.size:
         raise _error(f"its leaf {useless[0]:,} is no terminal")
     _check_costs(graph, tree, vertices, vertex_weights, prizes)
+
+
+def _sum(values: Any) -> Any:
+    """Return the sum: exact for integers, rounded once for fractions."""
+    return (math.fsum if values.dtype.kind == "f" else sum)(values.tolist())
+
+
+def _are_equal(value: Any, expected: Any) -> bool:
+    if isinstance(value, int) and isinstance(expected, int):
+        return value == expected
+    return math.isclose(value, expected, rel_tol=RELATIVE_ERROR)
 
 
 def _error(fault: str) -> MgraphError:
@@ -123,7 +144,7 @@ def _check_groups(tree: SteinerTree, groups: Any, vertices: Any) -> None:
     if len(listed) != tree.terminals.size:
         raise _error(f"it names {tree.terminals.size:,} terminals for {len(listed):,} groups")
     for i, group in enumerate(listed):
-        if tree.terminals[i] not in np.asarray(group):
+        if int(tree.terminals[i]) not in {int(vertex) for vertex in group}:
             raise _error(f"its terminal {tree.terminals[i]:,} is not in group {i}")
         if tree.terminals[i] not in vertices:
             raise _error(f"it holds no vertex of group {i}")
@@ -138,16 +159,17 @@ def _check_costs(
             continue
         numbers = np.asarray(values)
         if numbers.shape != (graph.n,):
-            raise UsageError(f"{name} must have a number per vertex, {graph.n:,} (got "
-                             f"{numbers.size:,})", parameter=name)  # fmt: skip
+            shape = f"{name} must have the shape ({graph.n},) (got {numbers.shape})"
+            raise UsageError(shape, parameter=name)
         others = np.setdiff1d(np.arange(graph.n), vertices)
-        vertex_cost = math.fsum(numbers[vertices if name == "vertex_weights" else others])
-    weights = tree.weight if tree.weight is not None else np.ones(tree.src.size)
-    cost = math.fsum(weights) + vertex_cost
+        vertex_cost = _sum(numbers[vertices if name == "vertex_weights" else others])
+    weights = tree.weight if tree.weight is not None else np.ones(tree.src.size, np.int64)
+    cost = _sum(weights) + vertex_cost
     for name, value, expected in (
         ("vertex_cost", tree.vertex_cost, vertex_cost), ("cost", tree.cost, cost)
     ):  # fmt: skip
-        if not math.isclose(value, expected, rel_tol=RELATIVE_ERROR):
+        if not _are_equal(value, expected):
             raise _error(f"its {name} is {value}, and should be {expected}")
-    if tree.lower_bound is not None and tree.lower_bound > tree.cost * (1 + RELATIVE_ERROR):
+    bound = tree.lower_bound
+    if bound is not None and bound > tree.cost and not _are_equal(bound, tree.cost):
         raise _error(f"its lower bound is {tree.lower_bound}, above its cost of {tree.cost}")

@@ -168,7 +168,8 @@ def _finish_query(
         initial_cost, searches, accepted, complete = cost_of(tree), 0, 0, True
         seconds = {"initial_tree": time.perf_counter() - start}
     else:
-        deadline = options.deadline.within(options.time_limit - sum(query.seconds.values()))
+        spent = sum(query.seconds.values()) + (exact.seconds if exact is not None else 0)
+        deadline = options.deadline.within(options.time_limit - spent)
         tree, seconds = query.tree, query.seconds
         initial_cost, searches = query.initial_cost, query.searches
         accepted, complete = query.accepted, query.complete
@@ -181,7 +182,7 @@ def _finish_query(
     elif options.needs_bound and lower_bound is None:
         if query is None and method == "takahashi_matsuyama":  # not counted
             deadline = options.deadline.within(options.time_limit)
-        improving = time.perf_counter()
+        improving = time.perf_counter() - seconds.get("improvement", 0)
         tree, lower_bound = _find_bound(graph, contracted, tree, options, deadline)
         lower_bound = lower_bound if exact is None else max(lower_bound, exact.bound)
         seconds = {**seconds, "improvement": time.perf_counter() - improving}

@@ -6,6 +6,7 @@ import pytest
 
 import mgraph
 from mgraph.cli.main import main
+from mgraph.io.vertex_lists import read_queries
 
 LOCAL = ["-q", "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]
 STP = """33D32945 STP File, STP Format Version 1.0
@@ -181,12 +182,13 @@ def test_many_queries_of_groups(folder, graph, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--group", "1,2", "--prizes", "none"], "--prizes and --group cannot be given together"),
+        (["--group", "1,2", "--prizes", "none"], "--prizes cannot be given together with --group"),
         (["--group", "1", "--method", "star"], "--method does not apply to --group"),
         (["--root", "1"], "--root needs --terminals"),
         (["--root", "1", "--terminals", "2", "--backend", "cpu"], "--backend does not apply"),
         (["--best", "2", "--terminals", "1,2", "--out", "x"], "--out does not apply to --best"),
-        (["--best", "0", "--terminals", "1,2"], "k must be"),
+        (["--best", "0", "--terminals", "1,2"], "--best must be at least 1 (got 0)"),
+        (["--root", "5,6", "--terminals", "1,2"], "--root must be one vertex (got 2)"),
         (["--group", "1,500"], "group 0 must lie in [0, 500) (got 500)"),
         (["--prizes", "none.txt"], "none.txt cannot be read"),
         (["--prizes", "a.stp"], "a.stp must have a vertex and a number per line"),
@@ -211,3 +213,12 @@ def test_wrong_use_of_variants(folder, capsys, monkeypatch, arguments, words):
     printed = capsys.readouterr()
     assert words in printed.err
     assert "Traceback" not in printed.err
+
+
+def test_names_in_files_of_queries(tmp_path):
+    file = tmp_path / "q.txt"
+    file.write_text('3 "4\nZed Bar5" Joe\'s\n"a b" c#d\n# none\n')
+    assert read_queries(file) == ([["3", '"4'], ["Zed", 'Bar5"', "Joe's"], ["a b", "c"]], False)
+    file.write_text('"a;b" c;\n1 2\n"a b" ;"c\n 3;;4 # ; 5\n')
+    groups = [[["a;b", "c"]], [["1"], ["2"]], [["a b"], ['"c']], [["3"], [], ["4"]]]
+    assert read_queries(file) == (groups, True)

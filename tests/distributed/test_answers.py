@@ -37,6 +37,14 @@ def test_version_0_1_0_wrote_values_without_names(answer):
     assert read_answers([{"key": [values]}], "key", type(answer), 1, None) == [answer]
 
 
+def test_version_0_1_0_had_fewer_values():
+    values = [0, 3, 2, 5, 6, None, 1, 1, True, {}, None]
+    (answer,) = read_answers([{"key": [values]}], "key", Answer, 1, None)
+    assert (answer.query, answer.cost, answer.chosen) == (0, 5, None)
+    with pytest.raises(DatasetError):
+        read_answers([{"key": [values[:-1]]}], "key", Answer, 1, None)
+
+
 def test_version_0_1_0_wrote_one_knapsack_per_part():
     packed = ANSWERS[-1]
     footer = {"packed": list(dataclasses.astuple(packed))}

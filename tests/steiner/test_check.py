@@ -28,13 +28,15 @@ def test_all_results_pass(dtype):
         groups = [RANDOM.integers(0, 60, 4) for _ in range(3)]
         check = mgraph.check_steiner_tree
         check(graph, mgraph.steiner_tree(graph, vertices), terminals=vertices)
-        check(graph, mgraph.group_steiner_tree(graph, groups), groups=groups)
+        check(graph, mgraph.group_steiner_tree(graph, groups), groups=list(map(set, groups)))
         for tree in mgraph.k_best_steiner_trees(graph, vertices[:3], 4):
             check(graph, tree, terminals=vertices[:3])
         check(arcs, mgraph.steiner_arborescence(arcs, 0, vertices), terminals=vertices)
         tree = mgraph.node_weighted_steiner_tree(graph, vertices, weights)
         check(graph, tree, terminals=vertices, vertex_weights=weights)
         check(graph, mgraph.prize_collecting_steiner_tree(graph, prizes), prizes=prizes)
+        rooted = mgraph.prize_collecting_steiner_tree(graph, prizes, root=9)
+        check(graph, rooted, prizes=prizes, root=9)
     mgraph.check_steiner_tree(graph, mgraph.steiner_tree(graph, [7]))
 
 
@@ -80,9 +82,11 @@ def test_wrong_figures_are_found(tree):
     ):
         with pytest.raises(mgraph.MgraphError, match=fault):
             mgraph.check_steiner_tree(SQUARE, replace(tree, **wrong))
-    with pytest.raises(mgraph.MgraphError, match="lacks the terminal 4"):
+    with pytest.raises(mgraph.MgraphError, match="found for other terminals"):
         mgraph.check_steiner_tree(SQUARE, tree, terminals=[0, 4])
-    with pytest.raises(mgraph.UsageError, match="prizes must have a number per vertex, 5"):
+    with pytest.raises(mgraph.MgraphError, match="lacks the terminal 4"):
+        mgraph.check_steiner_tree(SQUARE, tree, root=4)
+    with pytest.raises(mgraph.UsageError, match=r"prizes must have the shape \(5,\)"):
         mgraph.check_steiner_tree(SQUARE, tree, prizes=[1, 2])
 
 

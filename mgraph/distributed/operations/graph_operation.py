@@ -120,7 +120,9 @@ def read_answers(
     Raises DatasetError where kept parts hold something else. Fields that this version does not
     know are passed over; version 0.1.0 wrote the fields' values in order, without names.
     """
-    fields = [field.name for field in dataclasses.fields(answer_type)]  # type: ignore[arg-type]
+    fields = dataclasses.fields(answer_type)  # type: ignore[arg-type]
+    names = [field.name for field in fields]
+    required = sum(field.default is dataclasses.MISSING for field in fields)
     answers = []
     try:
         for footer in footers:
@@ -129,7 +131,9 @@ def read_answers(
                 records = [records]  # of 0.1.0, where a part has one answer
             for record in records:
                 if isinstance(record, list):
-                    record = dict(zip(fields, record, strict=True))
+                    if len(record) < required:
+                        raise ValueError("fields are missing")
+                    record = dict(zip(names[: len(record)], record, strict=True))
                 answers.append(msgspec.convert(record, answer_type))
         if len(answers) != count:
             raise ValueError(f"{count} answers were expected (got {len(answers)})")

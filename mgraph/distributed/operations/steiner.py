@@ -132,7 +132,7 @@ class SteinerOperation(GraphOperation):
         """Return the graph, the queries and every option."""
         queries = {
             "queries": self.queries and [list(map(str, query)) for query in self.queries],
-            "sample": [self.sizes, self.seed, self.group_size],
+            "sample": [self.sizes, self.seed, *([self.group_size] if self.group_size else [])],
             "ids": self.ids,
         }
         output = {"compression": self.compression, "batch": self.batch}
@@ -288,8 +288,9 @@ def steiner_many(
 
     Notes
     -----
-    The rows do not depend on the workers, the batches or, without a time limit and where weights
-    are whole, the backend.
+    The rows do not depend on the workers or the batches, nor, without ``improve`` and a time limit
+    and where weights are whole, on the backend. Of groups, a CPU gives hard queries up, for which a
+    GPU finds the best tree; and it answers batches with a query of more than 8 groups.
 
     Examples
     --------
@@ -355,10 +356,9 @@ def _check_request(
     listed, grouped = as_queries(queries)
     if not are_numbers:
         return listed, None, grouped
-    checked = [check_query(i, query, MAX_N, grouped) for i, query in enumerate(listed)]
-    if grouped:
-        return [[group.tolist() for group in query] for query in checked], None, True
-    return [query.tolist() for query in checked], None, False
+    for i, query in enumerate(listed):
+        check_query(i, query, MAX_N, grouped)
+    return refill(listed, map(int, flatten(listed, grouped)), grouped), None, grouped
 
 
 def _parse_sample(sample: Any) -> list[tuple[int, int]]:

@@ -21,7 +21,7 @@ def is_group(element: Any) -> bool:
 def _as_elements(number: int, query: Any) -> list[Any]:
     if isinstance(query, Set):
         return list(query)
-    return [query] if isinstance(query, int) else as_list(f"query {number}", query)
+    return [query] if isinstance(query, int | np.integer) else as_list(f"query {number}", query)
 
 
 def as_queries(queries: Any) -> tuple[list[list[Any]], bool]:

@@ -131,10 +131,12 @@ class Search:
             heap_cpu.new(1 << 31, small=False), MAX_STATES, self.flag,
         )  # fmt: skip
         if cost >= 0:
-            above = np.full(problem.n, NONE)
-            above[problem.root] = growth_cpu.ROOT
-            above[problem.heads[arcs]] = arcs
-            self.take(above)
+            # Where arcs weigh nothing, the branches that were united may overlap: grow among them.
+            weights = np.full_like(self.weights, UNREACHED >> 2)
+            weights[arcs] = self.weights[arcs]
+            above, missing = grow(problem, weights, self.flag)
+            if not missing:
+                self.take(above)
         if states < MAX_STATES and not self.flag[0]:
             self.lower_bound = self.best_cost - self.step + 1
 

@@ -192,7 +192,7 @@ def node_weighted_steiner_tree(
         lower_bound=None if solution.bound is None else solution.bound + first,
         vertex_cost=vertex_cost,
         labels=graph.labels,
-        **solution.facts,
+        **solution.facts | {"initial_cost": solution.facts["initial_cost"] + first},
     )
 
 

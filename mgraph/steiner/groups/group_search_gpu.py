@@ -181,7 +181,7 @@ class GpuSearch:
 
 
 _searches: WeakKeyDictionary[PreparedGraph, GpuSearch] = WeakKeyDictionary()
-_device = threading.Lock()  # one search runs at a time, since each takes the memory that is free
+device_lock = threading.Lock()  # one search runs at a time, since each takes the free memory
 
 
 def solve_queries(
@@ -198,7 +198,7 @@ def solve_queries(
     for k, indices in by_size.items():
         begin = 0
         while begin < len(indices):
-            with cancellation.acquiring(_device):
+            with cancellation.acquiring(device_lock):
                 search = _searches.get(graph)
                 if search is None:
                     search = _searches[graph] = GpuSearch(graph.graph.to_gpu())

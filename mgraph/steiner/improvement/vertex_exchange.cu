@@ -14,7 +14,7 @@
 // only edge is the exclusive or of its edges' ids: who removes an edge writes that first and counts
 // the degree down after a fence, and who counts it down to 1 goes on from there after another.
 //
-// Cost: three passes over the arcs, and the paths once.
+// Cost: three passes over the arcs, each vertex's path once, and those of the tree again.
 #include <mgraph/fresh.cuh>
 #include <mgraph/hash.cuh>
 

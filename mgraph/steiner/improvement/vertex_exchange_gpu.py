@@ -15,7 +15,6 @@ regions, and on a core O(number of edges in which the trees differ). Memory on t
 per arc, 200 per vertex. Deterministic.
 """
 
-import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,8 @@ from mgraph.cuda.source import Source
 from mgraph.shortest_paths import near_far_gpu
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.spanning_trees import filter_boruvka_gpu
+from mgraph.steiner.components_cpu import label_components
+from mgraph.steiner.groups.group_search_gpu import device_lock
 from mgraph.steiner.improvement.blocks_cpu import choose
 from mgraph.steiner.improvement.network_cpu import EDGE, HEAD, Network
 
@@ -45,25 +46,25 @@ _INFINITY = infinity_of(_LENGTH)
 _TIES, _MULTIPLIER = 255, 0x9E3779B97F4A7C15
 
 
-_device = threading.Lock()  # one tree is improved at a time, since each takes memory
-
-
 def exchange_vertices(network: Network, weight: Any, tree: Any, work: Any, flag: Any) -> Any:
     """Return a tree that costs no more; the same if the device has too little memory.
 
     tree: ascending edge ids. weight: of edges, in units; see ``network_cpu``. Ends when ``flag[0]``
     is not 0, or it gains no more.
     """
-    with cancellation.acquiring(_device):
+    with cancellation.acquiring(device_lock):
         if not _fits(network):
             return tree
-        exchange = VertexExchange(network, weight, tree, work)
-        costs = [exchange.cost]
-        while not flag[0] and not _has_stalled(costs):
-            cancellation.raise_if_cancelled()
-            exchange.step()
-            costs.append(exchange.cost)
-        return exchange.tree
+        try:
+            exchange = VertexExchange(network, weight, tree, work)
+            costs = [exchange.cost]
+            while not flag[0] and not _has_stalled(costs):
+                cancellation.raise_if_cancelled()
+                exchange.step()
+                costs.append(exchange.cost)
+            return exchange.tree
+        except MemoryError:  # other work has taken it meanwhile
+            return tree
 
 
 def _fits(network: Network) -> bool:
@@ -110,6 +111,9 @@ class VertexExchange:
         self._searcher = near_far_gpu.Searcher(graph, _LENGTH)
         self._distance = cupy.empty((1, self._n), _LENGTH)
         self._rng = np.random.default_rng(1)
+        component = label_components(network.indptr, network.arcs[:, HEAD])
+        # Vertices that a tree may have: a tree of others would have no terminal.
+        self._candidates = np.flatnonzero(component == component[network.terminals[0]])
         in_tree = np.zeros(weight.size, np.uint8)
         in_tree[tree] = 1
         self.cost = int(weight[tree].sum())
@@ -136,7 +140,8 @@ class VertexExchange:
         keys = cupy.flatnonzero(self.best.is_key & ~self._is_terminal)
         total = int(kept.sum())
         kept[keys[cupy.asarray(self._rng.random(keys.size) < DROPPED)]] = False
-        kept[cupy.asarray(self._rng.integers(0, self._n, int(ADDED * total) + 1))] = True
+        added = self._rng.integers(0, self._candidates.size, int(ADDED * total) + 1)
+        kept[cupy.asarray(self._candidates[added])] = True
         return kept
 
     def grow(self, is_source: Any) -> Grown:

@@ -180,3 +180,48 @@ def test_what_is_wrong():
             mgraph.node_weighted_steiner_tree(graph, [0, 1], wrong)
     with pytest.raises(mgraph.UsageError, match="overflow"):
         mgraph.node_weighted_steiner_tree(graph, [0, 1], [1 << 60] * 5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "terminals", "vertex_weights"),
+    [
+        (
+            [(0, 4, 0), (5, 2, 0), (0, 1, 1), (1, 2, 0), (2, 3, 1), (3, 4, 1), (4, 5, 0)],
+            range(6), [1, 0, 1, 1, 0, 1],
+        ),
+        (
+            [
+                (4, 3, 1), (4, 0, 1), (0, 1, 0), (1, 2, 1), (2, 3, 1), (3, 4, 0), (4, 5, 0),
+                (5, 6, 0),
+            ],
+            [3, 4, 5, 1, 2], [1, 1, 1, 1, 0, 0, 1],
+        ),
+    ],
+)  # fmt: skip
+def test_edges_and_vertices_that_cost_nothing(rows, terminals, vertex_weights):
+    """The branches that dynamic programming unites may overlap there."""
+    edges = mgraph.EdgeList(*map(np.array, zip(*rows, strict=True)))
+    graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    tree = mgraph.node_weighted_steiner_tree(graph, list(terminals), vertex_weights)
+    mgraph.check_steiner_tree(graph, tree, terminals=terminals, vertex_weights=vertex_weights)
+    assert tree.optimal
+
+
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_trees_of_small_weights_are_trees(data):
+    n = data.draw(st.integers(2, 8))
+    ends = [(data.draw(st.integers(0, v - 1)), v) for v in range(1, n)]
+    vertex = st.integers(0, n - 1)
+    pairs = st.tuples(vertex, vertex).filter(lambda pair: pair[0] != pair[1])
+    ends += data.draw(st.lists(pairs, max_size=2 * n))
+    draw_weights = st.integers(0, 1)
+    rows = [(u, v, data.draw(draw_weights)) for u, v in ends]
+    edges = mgraph.EdgeList(*map(np.array, zip(*rows, strict=True)))
+    graph = mgraph.from_edges(edges, n, directed=False, backend="cpu")
+    terminals = data.draw(st.lists(vertex, min_size=1, max_size=n))
+    weights = data.draw(st.lists(draw_weights, min_size=n, max_size=n))
+    tree = mgraph.node_weighted_steiner_tree(graph, terminals, weights)
+    mgraph.check_steiner_tree(graph, tree, terminals=terminals, vertex_weights=weights)
+    rooted = mgraph.steiner_arborescence(graph, 0, terminals)
+    mgraph.check_steiner_tree(graph, rooted, terminals=terminals)
