@@ -115,10 +115,10 @@ def steiner_tree(
     -----
     ``auto`` takes STAR in graphs of 2^21 arcs or more, for one terminal per 2^17 arcs at most, and
     with ``backend="gpu"``, unless a GPU improves the tree; else ``dreyfus_wagner`` where it takes
-    some 0.3 s at most, and else ``local_search``. STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the optimum for
-    k terminals, that of the others at most 2 - 2/k times. STAR runs one shortest-path search for
-    each loose path that it tries, of which a tree has fewer than 2·k. Deterministic, but for a time
-    limit. With fractional weights an exchange must gain a part in 10^9, and lengths are rounded by
+    some 0.3 s at most, and else ``local_search``. STAR's tree costs at most (1 + epsilon)·(4·⌈log2
+    k⌉ + 4) times the optimum for k terminals, that of the others at most 2 - 2/k times. STAR runs
+    one shortest-path search for each loose path that it tries, of which a tree has fewer than 2·k.
+    Deterministic, but for a time limit. With fractional weights an exchange must gain a part in 10^9, and lengths are rounded by
     less than n / 2^60 of the path that is exchanged. What is prepared for a graph, device memory
     included, is kept as long as the graph is.
 
