@@ -118,9 +118,9 @@ def steiner_tree(
     some 0.3 s at most, and else ``local_search``. STAR's tree costs at most (1 + epsilon)·(4·⌈log2
     k⌉ + 4) times the optimum for k terminals, that of the others at most 2 - 2/k times. STAR runs
     one shortest-path search for each loose path that it tries, of which a tree has fewer than 2·k.
-    Deterministic, but for a time limit. With fractional weights an exchange must gain a part in 10^9, and lengths are rounded by
-    less than n / 2^60 of the path that is exchanged. What is prepared for a graph, device memory
-    included, is kept as long as the graph is.
+    Deterministic, but for a time limit. With fractional weights an exchange must gain a part in
+    10^9, and lengths are rounded by less than n / 2^60 of the path that is exchanged. What is
+    prepared for a graph, device memory included, is kept as long as the graph is.
 
     Sources: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA";
     G. Kasneci et al., "STAR: Steiner-tree approximation in relationship graphs" (2009);
