@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mgraph
+from mgraph.core.deadline import Deadline
 from mgraph.steiner.improvement import blocks_cpu, improve, trees_cpu
 from mgraph.steiner.prepared import prepare
 from tests.gpu.test_steiner import random_graph
@@ -113,6 +114,24 @@ def test_large_trees_are_improved(dtype, monkeypatch):
     edges = tree.src, tree.dst, tree.weight
     checks.check_tree(prepare(graph).csr, edges, tree.terminals)
     assert tree.lower_bound <= tree.cost < tree.initial_cost
+
+
+def test_vertices_that_no_terminal_reaches_are_left_alone():
+    """Half of the graph lies apart: a tree of vertices there would have no terminal."""
+    first = random_graph(2000, 4000, "int32", 3)
+    edges = first.to_edges()
+    src, dst = (np.concatenate([ends, ends + 2000]) for ends in (edges.src, edges.dst))
+    both = mgraph.EdgeList(src, dst, np.tile(edges.weight, 2))
+    graph = mgraph.from_edges(both, directed=False, backend="cpu")
+    terminals = np.random.default_rng(2).choice(2000, 600, replace=False)
+    costs = []
+    for problem in (first, graph):
+        csr = prepare(problem).csr
+        start = improve.cheap_trees(csr, np.sort(terminals))[0]
+        tree = improve.exchange_vertices(csr, start, np.sort(terminals), Deadline(3))
+        costs.append(checks.check_tree(csr, checks.edges_of(tree), terminals))
+        assert costs[-1] <= checks.cost_of(start)
+    assert costs[0] == pytest.approx(costs[1], rel=0.02)
 
 
 def test_without_memory_the_cpu_improves(monkeypatch):
