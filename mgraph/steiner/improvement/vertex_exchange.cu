@@ -6,9 +6,9 @@
 // exchange_take_paths takes the shortest paths to the ends of each chosen arc, which together are a
 // tree, and exchange_prune removes the branches that lead to no terminal.
 //
-// exchange_join and exchange_flatten contract what two trees have in common, by union-find: the parent
-// of a root is set to a smaller vertex by compare-and-swap, and whatever a thread reads of a parent
-// is an ancestor (see components.cu).
+// exchange_join and exchange_flatten contract what two trees have in common, by union-find: the
+// parent of a root is set to a smaller vertex by compare-and-swap, and whatever a thread reads of a
+// parent is an ancestor (see components.cu).
 //
 // Hand-overs: a path ends where another thread has taken its next vertex, by atomicExch. A leaf's
 // only edge is the exclusive or of its edges' ids: who removes an edge writes that first and counts
