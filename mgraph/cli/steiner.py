@@ -223,7 +223,7 @@ def _solve_in_process(location: str, options: dict[str, Any], variant: str | Non
     def resolve(name: str, values: Any) -> list[int]:
         return names_of_vertices.late(name, values, graph.labels, graph.n)
 
-    if terminals is None:
+    if terminals is None and variant is None:
         terminals = resolve("terminals", options["terminals"] or [])
     trees, seconds = _solve(graph, terminals, resolve, options, variant)
     for tree in trees[:-1]:

@@ -15,18 +15,9 @@
 //
 // The host defines MGRAPH_VERTEX_T, int or long long: the type of indices.
 
-using vertex_t = MGRAPH_VERTEX_T;
+#include <mgraph/union_find.cuh>
 
-__device__ int find_root(int v, int* parent) {
-  int ancestor = parent[v];
-  while (ancestor != v) {
-    const int next = parent[ancestor];
-    if (next != ancestor) parent[v] = next;
-    v = ancestor;
-    ancestor = next;
-  }
-  return v;
-}
+using vertex_t = MGRAPH_VERTEX_T;
 
 // Make each vertex its own root.
 extern "C" __global__ void components_begin(int n, int* parent) {
@@ -41,14 +32,7 @@ extern "C" __global__ void components_join(int n, const long long* indptr, const
     for (long long arc = indptr[v] + lane; arc < indptr[v + 1]; arc += 32) {
       const int u = int(indices[arc]);
       if (u >= v) continue;  // each edge is in the rows of both its ends
-      int a = find_root(int(v), parent), b = find_root(u, parent);
-      while (a != b) {
-        const int larger = max(a, b), smaller = min(a, b);
-        const int old = atomicCAS(&parent[larger], larger, smaller);
-        if (old == larger) break;
-        a = find_root(old, parent);  // smaller than `larger`, so that this ends
-        b = find_root(smaller, parent);
-      }
+      mgraph::join(int(v), u, parent);
     }
   }
 }

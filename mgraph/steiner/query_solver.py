@@ -52,6 +52,10 @@ class SearchOptions:
         """Whether a query is not finished when STAR is."""
         return self.improve or self.bound
 
+    def exchanges_vertices(self, k: int) -> bool:
+        """Whether a GPU exchanges vertices of a tree of k terminals."""
+        return self.improve and self.backend == "gpu" and k >= MIN_EXCHANGED
+
 
 def search_name(backend: Device, search: str) -> str:
     """Return the name that ``PreparedGraph`` has for a backend's searches."""
@@ -101,12 +105,12 @@ def _launch_searches(
         star_outcomes = _launch_star(graph, contracted, options, concurrency)
     waiting: dict[int, Query | None] = {}
     for i, outcome in star_outcomes:
-        if isinstance(outcome, UnreachableTerminal) or not options.improve:
+        is_left = isinstance(outcome, UnreachableTerminal) or not options.improve
+        if is_left or not is_exact_on_gpu(graph, contracted[i].size):
             yield i, _Launched(outcome)
-        elif is_exact_on_gpu(graph, contracted[i].size):
-            waiting[i] = outcome
         else:
-            yield i, _Launched(outcome)
+            assert not isinstance(outcome, UnreachableTerminal)
+            waiting[i] = outcome
     exact = {i: np.split(contracted[i], contracted[i].size) for i in waiting}
     limit = options.time_limit
     for i, found in group_search_gpu.solve_queries(graph, exact, limit, options.deadline):
@@ -143,8 +147,9 @@ def _finish_query(
     """Solve a query, or what launches have left of it."""
     method = _choose_method(contracted.size, options)
     query, exact = launched
-    exchanges = options.backend == "gpu" and options.improve and contracted.size >= MIN_EXCHANGED
-    has_launches = exchanges or query is not None or exact is not None
+    has_launches = (
+        options.exchanges_vertices(contracted.size) or query is not None or exact is not None
+    )
     device: Device = options.backend if has_launches else "cpu"
     if method == "star" and query is None:
         query = _run_star(graph, contracted, options)
@@ -258,7 +263,6 @@ def _build_tree(
     if method == "local_search":
         return improve.search_locally(csr, terminals, deadline), None
     from mgraph.steiner import exact
-    from mgraph.steiner.improvement.conversion import cost_of
 
     max_states = AUTO_STATES if request == "auto" else exact.MAX_STATES
     tree, is_optimal = exact.solve(csr, terminals, deadline, max_states)
@@ -275,5 +279,5 @@ def _find_bound(
 
     if not options.improve:
         return tree, improve.find_bound(graph.csr, tree, terminals, deadline)
-    on_gpu = options.backend == "gpu" and terminals.size >= MIN_EXCHANGED
+    on_gpu = options.exchanges_vertices(terminals.size)
     return improve.improve_tree(graph.csr, tree, terminals, deadline, on_gpu)

@@ -17,6 +17,7 @@
 // Cost: three passes over the arcs, each vertex's path once, and those of the tree again.
 #include <mgraph/fresh.cuh>
 #include <mgraph/hash.cuh>
+#include <mgraph/union_find.cuh>
 
 using namespace mgraph;
 
@@ -26,17 +27,6 @@ constexpr u32 no_arc = 0x7fffffff;
 
 __device__ long long thread() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ long long threads() { return (long long)gridDim.x * blockDim.x; }
-
-__device__ int find_root(int v, int* parent) {
-  int ancestor = parent[v];
-  while (ancestor != v) {
-    const int next = parent[ancestor];
-    if (next != ancestor) parent[v] = next;
-    v = ancestor;
-    ancestor = next;
-  }
-  return v;
-}
 
 }  // namespace
 
@@ -112,14 +102,7 @@ extern "C" __global__ void exchange_prune(const int* leaves, long long count,
 extern "C" __global__ void exchange_join(const long long* edges, long long count, const int2* ends,
                                          int* parent) {
   for (long long i = thread(); i < count; i += threads()) {
-    int a = find_root(ends[edges[i]].x, parent), b = find_root(ends[edges[i]].y, parent);
-    while (a != b) {
-      const int larger = max(a, b), smaller = min(a, b);
-      const int old = atomicCAS(&parent[larger], larger, smaller);
-      if (old == larger) break;
-      a = find_root(old, parent);
-      b = find_root(smaller, parent);
-    }
+    join(ends[edges[i]].x, ends[edges[i]].y, parent);
   }
 }
 
