@@ -1,4 +1,8 @@
 from mgraph import experiments as experiments
+from mgraph.components.connected_components import (
+    connected_components as connected_components,
+)
+from mgraph.components.result import Components as Components
 from mgraph.core.csr import from_edges as from_edges
 from mgraph.core.edges import EdgeList as EdgeList
 from mgraph.core.graph import Graph as Graph
@@ -7,6 +11,8 @@ from mgraph.core.sparse_matrix import from_sparse as from_sparse
 from mgraph.distributed.clusters.connect import Cluster as Cluster
 from mgraph.distributed.clusters.connect import ClusterSpec as ClusterSpec
 from mgraph.distributed.clusters.connect import connect as connect
+from mgraph.distributed.operations.components import ComponentsRun as ComponentsRun
+from mgraph.distributed.operations.components import components_dataset as components_dataset
 from mgraph.distributed.operations.convert import ConvertRun as ConvertRun
 from mgraph.distributed.operations.convert import convert as convert
 from mgraph.distributed.operations.dataset import Dataset as Dataset

@@ -41,6 +41,7 @@ SECTIONS = {
         "sssp": ("mgraph.cli.sssp", "Find shortest paths, from one vertex or from many."),
         "steiner": ("mgraph.cli.steiner", "Find small trees that connect given vertices."),
         "msf": ("mgraph.cli.msf", "Find a minimum spanning forest."),
+        "components": ("mgraph.cli.components", "Find the connected components."),
         "single-linkage": (
             "mgraph.cli.msf:single_linkage",
             "Cluster the vertices by single linkage.",

@@ -53,7 +53,7 @@ _PATHS = (
 )  # fmt: skip
 _TREES = (
     "steiner.star_gpu", "steiner.star_initial_tree_gpu", "steiner.star_rows_gpu",
-    "steiner.components_gpu", "steiner.group_lengths_gpu", "steiner.groups.group_search_gpu",
+    "components.afforest_gpu", "steiner.group_lengths_gpu", "steiner.groups.group_search_gpu",
     "steiner.groups.group_trace_gpu", "steiner.improvement.vertex_exchange_gpu",
     "shortest_paths.near_far_gpu", "spanning_trees.filter_boruvka_gpu",
 )  # fmt: skip
@@ -72,6 +72,11 @@ RECIPES = {
     "info": Recipe(("info {graph} --scan",), ()),
     "sssp": Recipe(
         ("sssp {graph} --source 0", "sssp {graph} --random 2 --out {out}"), _BUILDING + _PATHS
+    ),
+    "components": Recipe(
+        ("components {graph} --out {out}", "components {graph} --drop-infinite"),
+        ("components.edge_components_gpu", "io.parquet_pages_gpu"),
+        ("plain", "int32"),
     ),
     "msf": Recipe(("msf {graph}", "msf {graph} --out {out}"), _BUILDING + _FORESTS),
     "single-linkage": Recipe(("single-linkage {graph} -k 3",), _BUILDING + _FORESTS, _WEIGHTED),

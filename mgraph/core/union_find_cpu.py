@@ -1,10 +1,23 @@
-"""Union-find in Numba: the components of a graph by their roots.
+"""Union-find in Numba: the components of a graph by their roots, for one thread or several.
 
 Source: R. E. Tarjan, "Efficiency of a good but not linear set union algorithm" (1975), with path
-halving. ``parent[v]`` is v for a root, else a vertex on the path to the root.
+halving. ``parent[v]`` is v for a root, else a vertex on the path to the root. Of two trees, the
+larger root comes to hang below the smaller one, so that a root is the smallest vertex of its tree.
+
+Why several threads may ``join`` at once without a lock: a parent only ever gets smaller, and
+whatever a thread reads of it, an old value included, is still an ancestor. Only the
+compare-and-swap of ``join`` gives a root a parent, so that no two threads do; where it fails, the
+thread goes on from the parent that the other one has set. ``cuda/include/mgraph/union_find.cuh`` is
+the same for a GPU.
 """
 
-from mgraph.core.compiled import compiled_when_hot
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from mgraph.core.compiled import compiled, compiled_when_hot
 
 
 @compiled_when_hot
@@ -14,3 +27,59 @@ def root(parent, v):
         parent[v] = parent[parent[v]]
         v = parent[v]
     return v
+
+
+@intrinsic
+def _compare_and_swap(context, array, index, expected, value):
+    """Set ``array[index]`` to a value if it is as expected, atomically; return what it was."""
+    element = array.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(array)(context, builder, arguments[0])
+        place = cgutils.get_item_pointer(context, builder, array, view, [arguments[1]])
+        swapped = builder.cmpxchg(place, *arguments[2:], "acq_rel", "monotonic")
+        return builder.extract_value(swapped, 0)
+
+    return element(array, types.intp, element, element), generate
+
+
+@compiled
+def join(parent, u, v):
+    """Join the trees of two vertices, while other threads may do so as well."""
+    a, b = root(parent, u), root(parent, v)
+    while a != b:
+        larger, smaller = max(a, b), min(a, b)
+        previous = _compare_and_swap(parent, larger, larger, smaller)
+        if previous == larger:
+            break
+        a, b = root(parent, previous), root(parent, smaller)
+
+
+@compiled
+def flatten(parent, first, stop):
+    """Let vertices ``first`` to ``stop`` point to their roots.
+
+    Other vertices are only read, since other threads write them.
+    """
+    for v in range(first, stop):
+        at = v
+        while parent[at] != at:
+            at = parent[at]
+        parent[v] = at
+
+
+@compiled
+def join_edges(src, dst, parent):
+    """Join the ends of all edges, while other threads may do so as well.
+
+    Returns the position of the first edge with an end outside [0, n), or -1: the edges from there
+    on are not joined.
+    """
+    n = parent.size
+    for i in range(src.size):
+        u, v = src[i], dst[i]
+        if not (0 <= u < n and 0 <= v < n):
+            return i
+        if parent[u] != parent[v]:
+            join(parent, u, v)
+    return -1

@@ -66,6 +66,10 @@ class Part:
         """The number of edges."""
         return self.record.rows
 
+    def without_weights(self) -> "Part":
+        """Return the part without its weights, which are not read then."""
+        return Part(self.folder, self.record, self.dtypes[:2], self._groups, self._names[:2])
+
     def group_rows(self) -> list[int]:
         """Return the rows of each row group; DatasetError if they do not add up to the record's."""
         return [group.rows for group in self.row_groups()]

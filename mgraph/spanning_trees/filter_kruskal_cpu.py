@@ -20,7 +20,7 @@ from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.core.host import available_cores
 from mgraph.core.rows import row_pieces
-from mgraph.core.union_find_cpu import root
+from mgraph.core.union_find_cpu import flatten, root
 
 _SAMPLES = 4096
 _MIN_SAMPLES = 64  # with fewer between components the estimate is poor: all edges are taken
@@ -51,7 +51,7 @@ def run(
     degrees = np.diff(indptr)
     touched = int(_count_touched(indptr, indices) if edges else np.count_nonzero(degrees))
     random = np.random.default_rng(1)
-    collect, flatten = cancellation.with_token(_collect), cancellation.with_token(_flatten)
+    collect, settle = cancellation.with_token(_collect), cancellation.with_token(flatten)
     low, max_key = -1, int(np.iinfo(keys.dtype).max)
     total_edges = m // 2 if edges is None else edges
     with ThreadPoolExecutor(threads or available_cores()) as pool:
@@ -67,7 +67,7 @@ def run(
             order = _order(keys[arcs])
             for piece in cancellation.chunks(order.size):
                 count = int(_unite(parent, tails, indices, arcs, order[piece], chosen, count))
-            for task in [pool.submit(flatten, parent, *chunk) for chunk in chunks]:
+            for task in [pool.submit(settle, parent, *chunk) for chunk in chunks]:
                 task.result()
             low = high
     return np.sort(chosen[:count])
@@ -152,16 +152,3 @@ def _unite(parent, tails, indices, arcs, order, chosen, count):
             chosen[count] = arcs[i]
             count += 1
     return count
-
-
-@compiled
-def _flatten(parent, first, stop):
-    """Let vertices ``first`` to ``stop`` point to their roots.
-
-    Other vertices are only read, since other threads write them.
-    """
-    for v in range(first, stop):
-        at = v
-        while parent[at] != at:
-            at = parent[at]
-        parent[v] = at

@@ -10,9 +10,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mgraph.components.connected_components import connected_components
 from mgraph.core import cancellation
 from mgraph.core.graph import Graph
-from mgraph.core.memory import LARGER_GPU, free_memory, memory_guard
+from mgraph.core.memory import free_memory
 from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import DisconnectedError, MgraphWarning, OutOfMemoryError, UsageError
 from mgraph.shortest_paths.problem import length_dtype
@@ -104,15 +105,8 @@ class PreparedGraph:
 
     @cached_property
     def _contracted_component(self) -> Any:
-        """The component of each vertex of the contracted graph."""
-        if self.on_gpu and self.graph.n < 1 << 31:
-            from mgraph.steiner import components_gpu
-
-            with memory_guard("the graph's components", LARGER_GPU):
-                return components_gpu.label_components(self.graph.indptr, self.graph.indices)
-        from mgraph.steiner.components_cpu import label_components
-
-        return label_components(*self.csr[:2])
+        """The smallest vertex of the component of each vertex of the contracted graph."""
+        return connected_components(self.graph).to_cpu().labels
 
     @cached_property
     def _cpu_slots(self) -> threading.Semaphore:
@@ -123,7 +117,7 @@ class PreparedGraph:
 
     @property
     def component(self) -> Any:
-        """The number of each vertex's component, ``(n,)``."""
+        """Which component each vertex is in, ``(n,)``: a vertex of the contracted graph."""
         component = self._contracted_component
         return component if self.contraction is None else component[self.contraction.component]
 

@@ -5,8 +5,8 @@ compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
 arguments: only those of edges, copies, pages, graph, degrees, rows, checksums, frontier, near_far
-(predecessors with each search), steiner, groups, exchange, forests, heap, heap_search and
-knapsacks.
+(predecessors with each search), steiner, groups, exchange, components, forests, heap, heap_search
+and knapsacks.
 """
 
 import sys
@@ -16,6 +16,7 @@ import numpy as np
 
 import mgraph
 from mgraph import CopyModel, EdgeList, experiments
+from mgraph.components.edge_components_gpu import EdgeComponents
 from mgraph.core import cancellation, edge_list_cpu, edge_list_gpu
 from mgraph.heap import BatchHeap
 from mgraph.io import graph_dataset
@@ -201,6 +202,17 @@ def exchange():
     assert problem.check(search.tree) == search.cost
 
 
+def components():
+    graph = small_graph()
+    rows = mgraph.from_edges(graph, 4000, directed=False, backend="cpu")
+    for each in (rows, mgraph.from_edges(graph, 4000, directed=True, backend="cpu")):
+        expected = mgraph.connected_components(each).labels
+        assert (mgraph.connected_components(each.to_gpu()).labels.get() == expected).all()
+        united = EdgeComponents(4000)
+        united.add(*each.to_gpu().to_edges()[:2])
+        assert (united.labels().get() == expected).all()
+
+
 def forests():
     for dtype in ("int32", "float64"):
         cpu = mgraph.from_edges(small_graph(dtype), directed=False, backend="cpu")
@@ -272,6 +284,7 @@ CASES = {
     "steiner": steiner,
     "groups": groups,
     "exchange": exchange,
+    "components": components,
     "forests": forests,
     "heap": heap,
     "heap_search": heap_search,

@@ -286,34 +286,6 @@ def test_steinlib(search):
         assert tree.cost == expected.cost >= optimum
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64"])
-def test_components_are_the_cpus(dtype):
-    """Also for one vertex, for none, and for long chains whose ends are joined last."""
-    import cupy
-
-    from mgraph.steiner import components_cpu, components_gpu
-
-    random = np.random.default_rng(3)
-    cases = [(0, 0), (1, 0), (5, 0), (1000, 300), (100_000, 60_000), (100_000, 500_000)]
-    graphs = [
-        mgraph.from_edges(
-            EdgeList(*random.integers(0, max(n, 1), (2, m), np.int32)), n, directed=False,
-            drop_loops=True, backend="cpu",
-        )
-        for n, m in cases
-    ]  # fmt: skip
-    chain = random.permutation(300_000).astype(np.int32)
-    graphs.append(
-        mgraph.from_edges(
-            EdgeList(chain[1:], chain[:-1]), chain.size, directed=False, backend="cpu"
-        )
-    )
-    for graph in graphs:
-        expected = components_cpu.label_components(graph.indptr, graph.indices)
-        arrays = cupy.asarray(graph.indptr), cupy.asarray(graph.indices.astype(dtype))
-        np.testing.assert_array_equal(components_gpu.label_components(*arrays), expected)
-
-
 def test_the_memory_of_a_search_does_not_send_the_next_to_the_cpu(monkeypatch):
     """The backend is chosen once per graph, before its searches take the memory."""
     graph = random_graph(200_000, 2_000_000, "int32", 1).to_gpu()

@@ -4,13 +4,10 @@ import functools
 
 import numpy as np
 import pytest
-from scipy import sparse
-from scipy.sparse import csgraph
 
 import mgraph
 from mgraph.core import cancellation
 from mgraph.steiner import star
-from mgraph.steiner.components_cpu import label_components
 from mgraph.steiner.improvement import improve
 from mgraph.steiner.prepared import prepare
 from tests import stopped
@@ -85,17 +82,6 @@ def test_a_cancelled_search_returns_no_result():
                 list(star.solve_queries(search, [terminals]))
             with pytest.raises(cancellation.Cancelled):
                 improve.improve_tree(ready.csr, query.tree, terminals, query.deadline)
-
-
-@pytest.mark.parametrize("m", [0, 1, 20, 50, 90, 200])
-def test_components_are_numbered_by_their_smallest_vertices(monkeypatch, m):
-    monkeypatch.setattr(cancellation, "CHUNK", 30)
-    for seed in range(20):
-        src, dst = np.random.default_rng(seed).integers(0, 100, (2, m))
-        graph = mgraph.from_edges(mgraph.EdgeList(src, dst), 100, directed=False, backend="cpu")
-        arcs = sparse.csr_matrix((np.ones(graph.num_arcs), graph.indices, graph.indptr), (100, 100))
-        expected = csgraph.connected_components(arcs, directed=False)[1]
-        np.testing.assert_array_equal(label_components(graph.indptr, graph.indices), expected)
 
 
 def test_a_cancelled_contraction_ends():

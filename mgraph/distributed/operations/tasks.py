@@ -65,15 +65,20 @@ def submit_parts(
 ) -> dict[int, Any]:
     """Start ``task(argument, **common)`` for each part; return the futures by part.
 
-    arguments: by part. ``common`` is sent with every task, so it must be small.
+    arguments: by part. ``common`` is sent with every task, so it must be small; a future among it
+    stands for its result, which each worker gets once.
     On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name, within
     the span of the submitted workflow if there is one.
     """
+    from distributed import Future
+
     operation = f"mgraph-{verb}-{time.time_ns()}"
     keys = [(operation, index) for index in arguments]
-    performed = functools.partial(perform, task=task, **common)
+    results = {name: value for name, value in common.items() if isinstance(value, Future)}
+    values = {name: value for name, value in common.items() if name not in results}
+    performed = functools.partial(perform, task=task, **values)
     with explaining(describe_task(verb)), spans(verb):
-        futures = cluster.client.map(performed, list(arguments.values()), key=keys)
+        futures = cluster.client.map(performed, list(arguments.values()), key=keys, **results)
     return dict(zip(arguments, futures, strict=True))
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.components.afforest_cpu import label_components
 from mgraph.core import cancellation, primitives_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
@@ -26,7 +27,6 @@ from mgraph.cuda.source import Source
 from mgraph.shortest_paths import near_far_gpu
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.spanning_trees import filter_boruvka_gpu
-from mgraph.steiner.components_cpu import label_components
 from mgraph.steiner.groups.group_search_gpu import device_lock
 from mgraph.steiner.improvement.blocks_cpu import choose
 from mgraph.steiner.improvement.network_cpu import EDGE, HEAD, Network
@@ -111,7 +111,8 @@ class VertexExchange:
         self._searcher = near_far_gpu.Searcher(graph, _LENGTH)
         self._distance = cupy.empty((1, self._n), _LENGTH)
         self._rng = np.random.default_rng(1)
-        component = label_components(network.indptr, network.arcs[:, HEAD])
+        heads = np.ascontiguousarray(network.arcs[:, HEAD])
+        component = label_components(network.indptr, heads, is_symmetric=True)
         # Vertices that a tree may have: a tree of others would have no terminal.
         self._candidates = np.flatnonzero(component == component[network.terminals[0]])
         in_tree = np.zeros(weight.size, np.uint8)

@@ -1,0 +1,135 @@
+"""A folder of components: ``vertex, component`` in parts, the sizes in a table, a manifest last."""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+import mgraph
+from mgraph.components.component_sizes import ComponentSizes
+from mgraph.core import cancellation
+from mgraph.core.choices import Compression
+from mgraph.core.edges import EdgeList
+from mgraph.core.host import available_cores
+from mgraph.errors import UsageError
+from mgraph.io import manifest as manifests
+from mgraph.io import ownership
+from mgraph.io.dataset import part_name, replaceable_parts
+from mgraph.io.folder import Folder
+from mgraph.io.graph_writer import check_name
+from mgraph.io.parquet import check_compression, writing_part
+from mgraph.io.tables.id_columns import Ids, to_column
+
+FORMAT, VERSION = "mgraph components", 1
+TABLE = "components.parquet"
+_MIN_ROWS, _MAX_ROWS = 1 << 20, 1 << 24  # of a part
+_BLOCK_ROWS = 1 << 20
+
+
+class ComponentFolder:
+    """Writes components into a folder that holds nothing else."""
+
+    def __init__(self, folder: Folder | str | os.PathLike[str], compression: Compression) -> None:
+        """Name the folder."""
+        check_compression(compression)
+        self.folder = folder if isinstance(folder, Folder) else Folder(folder)
+        self._compression = compression
+
+    def check(self, overwrite: bool) -> list[str]:
+        """Return the parts that are replaced. Raises UsageError for content that must be kept."""
+        check_name(self.folder.location)
+        self.folder.check_writable()
+        ownership.check_unowned(self.folder)
+        parts, is_complete = replaceable_parts(self.folder, FORMAT, (TABLE,))
+        if (parts or is_complete) and not overwrite:
+            raise UsageError(
+                f"{self.folder} already holds components; pass `overwrite=True` to replace them"
+            )
+        return parts
+
+    def claim(self, overwrite: bool) -> None:
+        """Make the folder, and remove the components that it holds. Raises as ``check`` does."""
+        parts = self.check(overwrite)
+        self.folder.create()
+        self.folder.remove(manifests.NAME, TABLE, *parts)
+
+    def write(
+        self,
+        labels: np.ndarray,
+        sizes: ComponentSizes,
+        ids: Ids | None = None,
+        threads: int | None = None,
+        identity: dict[str, Any] | None = None,
+    ) -> None:
+        """Write all files, the manifest last.
+
+        ids: of all vertices, if those are written. threads: by default one per core. identity: for
+        the manifest.
+        """
+        threads = threads or available_cores()
+        n, names = labels.size, None if ids is None else to_column(ids)
+        rows = max(_MIN_ROWS, min(_MAX_ROWS, -(-n // threads)))
+        starts = range(0, n, rows)
+
+        def write_part(index: int) -> dict[str, Any]:
+            first, stop = starts[index], min(starts[index] + rows, n)
+            checksum = self._write_part(part_name(index), labels, range(first, stop), names)
+            return {
+                "file": part_name(index), "rows": stop - first, "first": first, "stop": stop,
+                "checksum": f"{checksum:016x}", "bytes": self.folder.size(part_name(index)),
+            }  # fmt: skip
+
+        parts = cancellation.map_in_threads(write_part, range(len(starts)), threads)
+        self._write_sizes(sizes, names, labels.dtype)
+        checksum = sum(int(part["checksum"], 16) for part in parts) % (1 << 64)
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            **(identity or {}),
+            "n": n,
+            **sizes.summary(),
+            "checksum": f"{checksum:016x}",
+            "parts": parts,
+            "table": TABLE,
+            "created_by": f"mgraph {mgraph.__version__}",
+        }
+        self.folder.write(manifests.NAME, (json.dumps(content, indent=1) + "\n").encode())
+
+    def _write_part(self, file: str, labels: np.ndarray, vertices: range, names: Any) -> int:
+        """Write the components of some vertices; return the checksum of the numbers."""
+        from mgraph.core.edge_list_cpu import checksum
+
+        total = 0
+        column_type = labels.dtype if names is None else names.type
+        columns = dict.fromkeys(("vertex", "component"), column_type)
+        with writing_part(self.folder, file, columns, self._compression) as writer:
+            for start in range(vertices.start, vertices.stop, _BLOCK_ROWS):
+                cancellation.raise_if_cancelled()
+                stop = min(start + _BLOCK_ROWS, vertices.stop)
+                vertex, component = np.arange(start, stop, dtype=labels.dtype), labels[start:stop]
+                total += checksum(EdgeList(vertex, component))
+                writer.write([_name(vertex, names), _name(component, names)])
+            writer.close({"components": True})
+        return total % (1 << 64)
+
+    def _write_sizes(self, sizes: ComponentSizes, names: Any, dtype: np.dtype) -> None:
+        """Write the table of components, the largest first."""
+        column_type = dtype if names is None else names.type
+        columns = {"component": column_type, "vertices": np.dtype(np.int64)}
+        order = np.argsort(-sizes.sizes, kind="stable")
+        with writing_part(self.folder, TABLE, columns, self._compression) as writer:
+            for piece in cancellation.chunks(order.size, _BLOCK_ROWS):
+                chosen = order[piece]
+                writer.write([_name(sizes.roots[chosen], names), sizes.sizes[chosen]])
+            writer.close({"components": True})
+
+
+def _name(vertices: np.ndarray, names: Any) -> Any:
+    """Return vertices as they are written: numbers, or their names as an Arrow array."""
+    import pyarrow as pa
+
+    if names is None:
+        return np.ascontiguousarray(vertices)
+    taken = names.take(pa.array(vertices))
+    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
