@@ -48,7 +48,7 @@ _BUILDING = (
 )  # fmt: skip
 _FORESTS = ("spanning_trees.filter_boruvka_gpu", "spanning_trees.spanning_forest_gpu")
 _PATHS = (
-    "shortest_paths.near_far_gpu", "shortest_paths.predecessors_gpu",
+    "shortest_paths.bfs_gpu", "shortest_paths.near_far_gpu", "shortest_paths.predecessors_gpu",
     "shortest_paths.reached_rows_gpu", "core.edge_list_gpu",
 )  # fmt: skip
 _TREES = (

@@ -12,7 +12,7 @@ Compression = Literal["none", "lz4", "zstd"]
 CopyMethod = Literal["cuppa_hash", "cuppa", "copy", "copy_hash", "ba"]
 Start = Literal["paper", "ba"]
 SsspMethod = Literal[
-    "auto", "dijkstra", "near_far", "self_tuning", "frontier_node", "frontier_edge", "heap"
+    "auto", "bfs", "dijkstra", "near_far", "self_tuning", "frontier_node", "frontier_edge", "heap"
 ]
 SteinerMethod = Literal[
     "auto", "star", "local_search", "dreyfus_wagner", "takahashi_matsuyama", "mehlhorn"

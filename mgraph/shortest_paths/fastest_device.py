@@ -5,8 +5,9 @@ core takes time for each vertex. So paths, combs and narrow grids are a core's, 
 vertices at similar distances a GPU's. No number of vertices and arcs says which a graph is, so the
 search itself does:
 
-1. A graph on the CPU is searched by Dijkstra's algorithm until more than ``MAX_PENDING`` entries
-   wait in the heap. On a path that is never; on a random graph after a few vertices.
+1. A graph on the CPU is searched by Dijkstra's algorithm, or by breadth if it has no weights, until
+   more than ``MAX_PENDING`` vertices wait. On a path that is never; on a random graph after a few
+   vertices.
 2. Then, or at once if the graph is on a GPU, the GPU searches. It gives up once it has reached
    fewer vertices than a core for a while: for a share, ``PATIENCE``, of a core's time for all.
 3. Then the core goes on where it paused, or begins, and finishes whatever is pending.
@@ -16,6 +17,8 @@ where the graph is on the GPU and the core finishes, a copy of the graph. Figure
 """
 
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from mgraph.core.choices import Device
 from mgraph.shortest_paths.problem import SearchOptions, SearchRequest
@@ -43,17 +46,20 @@ def search(request: SearchRequest, options: SearchOptions) -> Found:
     from mgraph.shortest_paths import sssp_gpu
 
     graph = request.graph
+    is_unweighted = graph.weights is None
+    core_method = "bfs" if is_unweighted else "dijkstra"
     core_search = None
     if graph.backend == "cpu":
         core_search = _core_search(request, options)
         if core_search.run(MAX_PENDING):
-            return Found("dijkstra", "cpu", *core_search.results())
+            return Found(core_method, "cpu", *core_search.results())
     seconds = graph.n * SECONDS_PER_VERTEX + graph.num_arcs * SECONDS_PER_ARC
     patience = PATIENCE * seconds, graph.n / seconds
-    on_gpu = options._replace(method="self_tuning")
+    gpu_method = "bfs" if is_unweighted and request.dtype == np.int32 else "self_tuning"
+    on_gpu = options._replace(method=gpu_method)
     found = sssp_gpu.search_unless_slow(request, on_gpu, patience)
     if found is not None:
-        return Found("self_tuning", "gpu", *found)
+        return Found(gpu_method, "gpu", *found)
     if core_search is None:
         core_search = _core_search(request.on(graph.to_cpu()), options)
     core_search.run()
@@ -63,7 +69,7 @@ def search(request: SearchRequest, options: SearchOptions) -> Found:
 
         distance = to_device(distance)
         predecessor = None if predecessor is None else to_device(predecessor)
-    return Found("dijkstra", "cpu", distance, predecessor)
+    return Found(core_method, "cpu", distance, predecessor)
 
 
 def _core_search(request: SearchRequest, options: SearchOptions) -> Any:

@@ -106,7 +106,7 @@ struct block_search : block_rounds {
       state.max_updated = 0;
       state.is_wave = false;
       state.hops = 1;
-      state.progress.begin(options);
+      state.progress.begin(options.patience);
     }
     __syncthreads();
     write_side(round & 1);

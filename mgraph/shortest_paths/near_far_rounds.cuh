@@ -81,7 +81,9 @@ struct block_rounds : block_advance {
       atomicMax((long long*)&round_sums[max_updated_column], (long long)state.max_updated);
       atomicMax((long long*)&round_sums[fullest_column], (long long)(far_size - state.heap_size));
       if (block == 0) {
-        const bool stopped = state.progress.gives_up(options) || state.cancel_watch.stopped();
+        const bool is_slow =
+            state.progress.gives_up(options.patience, options.min_reached_per_nanosecond);
+        const bool stopped = is_slow || state.cancel_watch.stopped();
         if (stopped) atomicAdd(&round_sums[stopped_column], 1ULL);
       }
     }

@@ -7,6 +7,7 @@
 #include <mgraph/path_length.cuh>
 #include <mgraph/stop_watch.cuh>
 #include <mgraph/warp.cuh>
+#include "progress_watch.cuh"
 #include "self_tuning.cuh"
 
 namespace mgraph {
@@ -27,7 +28,6 @@ constexpr u32 few_batches = 8;      // of entries: up to this the block shares a
 constexpr u32 max_local_arcs = 4;   // per thread: up to this a block goes on with its hops
 constexpr float max_wave_arcs = 8;  // per thread, of all queued vertices: up to this there are hops
 constexpr int near_bits = 26, piece_bits = 20;       // of the counts in a round's note
-constexpr int windows = 3;                           // of a search's patience
 constexpr int trace_columns = MGRAPH_TRACE_COLUMNS;  // trace.py names them
 
 // The sums over a search's blocks in one round.
@@ -154,34 +154,6 @@ struct search_output {
 };
 
 constexpr u64 gave_up = 0xFFFFFFFFFFFFFFFF;  // in place of the iterations
-
-// The time in which a search reaches few vertices, by windows of a fraction of the patience.
-struct progress_watch {
-  u64 window_begin;  // in nanoseconds
-  double reached, reached_before, slow_time;
-  bool is_slow;
-
-  __device__ void begin(const search_options& options) {
-    window_begin = options.patience > 0 ? nanoseconds() : 0;
-    reached = reached_before = slow_time = 0;
-    is_slow = false;
-  }
-
-  // Look at the time, and return whether it is enough.
-  __device__ bool gives_up(const search_options& options) {
-    if (options.patience <= 0) return false;
-    const u64 now = nanoseconds();
-    const double time = double(now - window_begin);
-    if (time * windows >= options.patience) {
-      const double min_reached = time * options.min_reached_per_nanosecond;
-      if (reached - reached_before < min_reached) slow_time += time;
-      window_begin = now;
-      reached_before = reached;
-    }
-    is_slow = slow_time >= options.patience;
-    return is_slow;
-  }
-};
 
 // A queued vertex and its row, as a thread holds it.
 struct entry {

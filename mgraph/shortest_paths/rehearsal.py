@@ -23,13 +23,15 @@ def rehearse(graph: Graph, sources: int = 1, **options: Any) -> None:
 def kernel_loaders(graph: Graph, method: str) -> list[Loader]:
     """Return functions that compile or load what a search on such a graph needs on a GPU."""
     from mgraph.core import primitives_gpu
-    from mgraph.shortest_paths import near_far_gpu, reached_rows_gpu
+    from mgraph.shortest_paths import bfs_gpu, near_far_gpu, reached_rows_gpu
 
     length = str(length_dtype(graph))
     weight = length if graph.weights is None else str(graph.weights.dtype)
     loaders = primitives_gpu.loaders(*{"uint32", "int32", "int64", "uint64", weight, length})
     loaders.append(reached_rows_gpu.loader(length))
-    if not method.startswith("frontier"):
+    if graph.weights is None and method in ("auto", "bfs"):
+        loaders.append(bfs_gpu.KERNELS.loader())
+    if not method.startswith("frontier") and method != "bfs":
         defines = near_far_gpu.search_defines(weight, length, heaps=method == "heap")
         loaders.append(near_far_gpu.KERNELS.loader(**defines))
     return loaders

@@ -15,9 +15,12 @@ from mgraph.shortest_paths.problem import SearchOptions, SearchRequest, check_re
 from mgraph.shortest_paths.result import ShortestPaths
 
 METHODS = (
-    "auto", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning", "heap",
+    "auto", "bfs", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning", "heap",
 )  # fmt: skip
 TRACED = ("near_far", "self_tuning", "heap")
+# From so many arcs on, breadth-first searches are faster one after another than near-far ones side
+# by side: BENCHMARKS.md.
+MIN_BFS_ARCS = 1 << 22
 MIN_GPU_ARCS = 1 << 16  # in all searches; with fewer, moving the graph takes longer: BENCHMARKS.md
 
 
@@ -50,10 +53,10 @@ def sssp(
     source : int or array_like of int, shape (k,)
         One source, or several for one search each.
     method : str, default "auto"
-        ``dijkstra`` (CPU only), ``frontier_node``, ``frontier_edge``, ``near_far``,
-        ``self_tuning`` or ``heap``. By default the fastest that measurements found: dijkstra on a
-        CPU and self_tuning on a GPU, or the method to which ``delta``, ``set_point`` or ``trace``
-        belongs.
+        ``bfs`` (without weights), ``dijkstra`` (CPU only), ``frontier_node``, ``frontier_edge``,
+        ``near_far``, ``self_tuning`` or ``heap``. By default the fastest that measurements found:
+        bfs without weights, dijkstra on a CPU and self_tuning on a GPU, or the method to which
+        ``delta``, ``set_point`` or ``trace`` belongs.
     backend : {"auto", "cpu", "gpu"}, default "auto"
         By default where it is fastest. A graph on the CPU is searched on a GPU if there is one, the
         graph fits in its memory, there is enough work, and the method is not dijkstra. One search
@@ -118,11 +121,12 @@ def sssp(
     there is one. They form a tree also where a weight is 0 or too small to change a sum.
     Deterministic.
 
-    Work: O((n + m) log n) for dijkstra; near_far and self_tuning relax each arc about once or
-    twice; the frontier methods read all vertices, or all arcs, in each round.
+    Work: O(n + m) for bfs; O((n + m) log n) for dijkstra; near_far and self_tuning relax each arc
+    about once or twice; the frontier methods read all vertices, or all arcs, in each round.
 
-    Sources: Karamati, Young, Vuduc 2018 (near_far, self_tuning); Mathieu, Klusch, algorithms 3 to 5
-    (the frontier methods); Chen, Hua, Jin, Zhang 2019, section 5.7 (heap).
+    Sources: Beamer, Asanović, Patterson 2012 (bfs); Karamati, Young, Vuduc 2018 (near_far,
+    self_tuning); Mathieu, Klusch, algorithms 3 to 5 (the frontier methods); Chen, Hua, Jin, Zhang
+    2019, section 5.7 (heap).
 
     Examples
     --------
@@ -143,6 +147,10 @@ def sssp(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
     check_options(method, delta, set_point, power_limit, heap_threshold)
+    if method == "bfs" and graph.weights is not None:
+        raise UsageError(
+            "bfs counts arcs, and this graph has weights; use another method", parameter="method"
+        )
     if concurrency is not None and concurrency < 1:
         raise UsageError(f"concurrency must be at least 1 (got {concurrency})")
     if trace and (method not in ("auto", *TRACED) or len(request.sources) > 1 or power_limit):
@@ -165,7 +173,7 @@ def sssp(
         from mgraph.shortest_paths import sssp_gpu
 
         if method == "auto":
-            options = options._replace(method="near_far" if delta else "self_tuning")
+            options = options._replace(method=_choose_gpu_method(request, options))
         return _assemble(request, options, "gpu", *sssp_gpu.search(request, options))
     if graph.backend == "gpu":
         raise UsageError(
@@ -175,7 +183,7 @@ def sssp(
     from mgraph.shortest_paths import sssp_cpu
 
     if method == "auto":
-        options = options._replace(method=_choose_cpu_method(options))
+        options = options._replace(method=_choose_cpu_method(graph, options))
     return _assemble(request, options, "cpu", *sssp_cpu.search(request, options))
 
 
@@ -204,14 +212,26 @@ def _is_any_method(request: SearchRequest, options: SearchOptions) -> bool:
     return is_single and options.method == "auto" and not any(belongs_to_a_method)
 
 
-def _choose_cpu_method(options: SearchOptions) -> str:
-    """Choose Dijkstra's algorithm, unless an option belongs to another method.
+def _choose_cpu_method(graph: Graph, options: SearchOptions) -> str:
+    """Choose breadth-first search or Dijkstra's algorithm, unless an option belongs to another.
 
-    Dijkstra's was the fastest on every graph and type of weights measured: see BENCHMARKS.md.
+    They were the fastest on every graph and type of weights measured: see BENCHMARKS.md.
     """
     if options.delta:
         return "near_far"
-    return "self_tuning" if options.set_point or options.trace else "dijkstra"
+    if options.set_point or options.trace:
+        return "self_tuning"
+    return "bfs" if graph.weights is None else "dijkstra"
+
+
+def _choose_gpu_method(request: SearchRequest, options: SearchOptions) -> str:
+    """Choose near-far, self-tuning where no option belongs to a method, unless arcs all count 1."""
+    if options.delta:
+        return "near_far"
+    is_free = not (options.set_point or options.power_limit or options.trace)
+    is_large = len(request.sources) == 1 or request.graph.num_arcs >= MIN_BFS_ARCS
+    is_bfs = request.graph.weights is None and request.dtype == np.int32
+    return "bfs" if is_free and is_large and is_bfs else "self_tuning"
 
 
 def check_options(

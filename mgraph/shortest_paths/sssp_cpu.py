@@ -43,23 +43,35 @@ def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, An
 
 
 class PausingSearch:
-    """One search by Dijkstra's algorithm, which pauses where many entries wait in its heap."""
+    """One search by breadth or by Dijkstra's algorithm, which pauses where many vertices wait."""
 
     def __init__(self, request: SearchRequest, options: SearchOptions) -> None:
         """Prepare a search."""
-        from mgraph.shortest_paths import dijkstra_cpu
+        from mgraph.shortest_paths import bfs_cpu, dijkstra_cpu
 
         self._request, self._csr = request, _csr(request)
         self._distance, self._predecessor = _allocate(request, options)
         self._distance.fill(request.infinity)
         bounds: Any = (request.targets, request.stop_at_first, request.cutoff, request.infinity)
-        arguments = (*self._csr, self._distance[0], request.sources[0], *bounds)
-        self.run = dijkstra_cpu.Search(*arguments).run
+        indptr, indices, weights = self._csr
+        begin: Any = (self._distance[0], request.sources[0], *bounds)
+        search: bfs_cpu.Search | dijkstra_cpu.Search
+        if request.graph.weights is None:
+            has_mirrors = _has_mirrors(request)
+            search = bfs_cpu.Search(indptr, indices, *begin, has_mirrors)
+        else:
+            search = dijkstra_cpu.Search(indptr, indices, weights, *begin)
+        self.run = search.run
 
     def results(self) -> tuple[Any, Any]:
         """Return distances and predecessors ``(1, n)``, or None for these, when all has run."""
         _finish(self._request, self._csr, 0, self._distance, self._predecessor)
         return self._distance, self._predecessor
+
+
+def _has_mirrors(request: SearchRequest) -> bool:
+    """Return whether each arc of the graph has its mirror."""
+    return not request.graph.directed and request.graph.symmetric
 
 
 def _csr(request: SearchRequest) -> tuple[Any, Any, Any]:
@@ -104,6 +116,13 @@ def _choose_search(
 
         return lambda distance, sources: dijkstra_cpu.find_distances(
             *csr, distance, sources, *bounds
+        )
+    if options.method == "bfs":
+        from mgraph.shortest_paths import bfs_cpu
+
+        has_mirrors = _has_mirrors(request)
+        return lambda distance, sources: bfs_cpu.find_distances(
+            *csr[:2], distance, sources, *bounds, has_mirrors
         )
     if options.method.startswith("frontier"):
         from mgraph.shortest_paths import frontier_cpu

@@ -11,7 +11,7 @@ from mgraph.core.memory import memory_guard
 from mgraph.cuda.energy import EnergyMeter
 from mgraph.cuda.memory import free_bytes
 from mgraph.errors import DeviceError
-from mgraph.shortest_paths import frontier_gpu, near_far_gpu, predecessors_gpu
+from mgraph.shortest_paths import bfs_gpu, frontier_gpu, near_far_gpu, predecessors_gpu
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
@@ -43,7 +43,7 @@ class _Slow(Exception):
 def search_unless_slow(
     request: SearchRequest, options: SearchOptions, patience: tuple[float, float]
 ) -> tuple[Any, Any] | None:
-    """Return distances and predecessors of one near-far search, or None if it is slow.
+    """Return distances and predecessors of one search, or None if it is slow.
 
     patience: see ``near_far_gpu.Patience``.
     """
@@ -73,6 +73,8 @@ def search(
         'search from fewer sources at a time, or pass `backend="cpu"`',
     ):
         graph = request.graph.to_gpu()
+        if options.method == "bfs":
+            return *_search_by_breadth(request, graph, options, patience), None
         if options.method.startswith("frontier"):
             distance = _search_by_frontier(request, graph, by_arc=options.method == "frontier_edge")
         elif options.power_limit:
@@ -122,6 +124,40 @@ def _search_by_frontier(request: SearchRequest, graph: Graph, *, by_arc: bool) -
             cutoff=request.cutoff,
         )
     return distance
+
+
+def _search_by_breadth(
+    request: SearchRequest, graph: Graph, options: SearchOptions, patience: near_far_gpu.Patience
+) -> tuple[Any, Any]:
+    """Return distances and predecessors, or None for these, by one search after another.
+
+    Raises _Slow if patience is at an end.
+    """
+    import cupy
+
+    shape = len(request.sources), graph.n
+    distance, predecessor = cupy.empty(shape, np.int32), None
+    if options.predecessors:
+        predecessor = cupy.empty(shape, np.int32)
+    searcher = bfs_gpu.Searcher(graph, predecessors=options.predecessors)
+    targets = cupy.asarray(request.targets.astype(np.int32))
+    for i, sources in enumerate(request.sources):
+        cancellation.raise_if_cancelled()
+        launched = searcher.launch(
+            sources,
+            distance=distance[i],
+            predecessor=None if predecessor is None else predecessor[i],
+            targets=targets,
+            stop_at_first=request.stop_at_first,
+            cutoff=int(request.cutoff),
+            patience=patience,
+        )
+        cancellation_gpu.finish()
+        if patience.seconds and int(launched.gave_up[0]):
+            raise _Slow
+    if predecessor is not None:
+        predecessor = predecessor.astype(graph.indices.dtype, copy=False)
+    return distance, predecessor
 
 
 def _search_within_power(

@@ -5,8 +5,8 @@ compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
 arguments: only those of edges, copies, pages, graph, degrees, rows, checksums, frontier, near_far
-(predecessors with each search), steiner, groups, exchange, components, forests, heap, heap_search
-and knapsacks.
+(predecessors with each search), steiner, groups, exchange, components, breadth, forests, heap,
+heap_search and knapsacks.
 """
 
 import sys
@@ -202,6 +202,17 @@ def exchange():
     assert problem.check(search.tree) == search.cost
 
 
+def breadth():
+    for directed in (False, True):
+        weighted = mgraph.from_edges(small_graph(), directed=directed, backend="cpu")
+        graph = mgraph.Graph(weighted.indptr, weighted.indices, None, directed)
+        options = {"method": "bfs", "predecessors": True}
+        expected = sssp(graph, 3, backend="cpu", **options)
+        found = sssp(graph.to_gpu(), 3, **options)
+        assert (found.distance.get() == expected.distance).all()
+        assert (found.predecessor.get() == expected.predecessor).all()
+
+
 def components():
     graph = small_graph()
     rows = mgraph.from_edges(graph, 4000, directed=False, backend="cpu")
@@ -285,6 +296,7 @@ CASES = {
     "groups": groups,
     "exchange": exchange,
     "components": components,
+    "breadth": breadth,
     "forests": forests,
     "heap": heap,
     "heap_search": heap_search,

@@ -17,12 +17,13 @@ from tests.strategies import graphs
 OPTIONS = SearchOptions("auto", True, None, None, None, None, False, None)
 
 
-def path_and_star(leaves):
+def path_and_star(leaves, *, weighted=False):
     """A path of 1,000 vertices, from 0 on, whose last is the hub of a star."""
     hub, last = 1000, 1000 + leaves
     src = np.arange(1, last + 1, dtype=np.int32)
     dst = np.where(src <= hub, src - 1, hub).astype(np.int32)
-    return from_edges(EdgeList(src, dst), directed=False, backend="cpu")
+    weight = np.ones(last, np.int32) if weighted else None
+    return from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
 
 
 @given(data=st.data())
@@ -54,7 +55,7 @@ class Gpu:
 
     def search(self, request, options, patience):
         self.asked += 1
-        assert options.method == "self_tuning"
+        assert options.method == ("self_tuning" if request.graph.weights is not None else "bfs")
         assert 0 < patience[0] < 1
         assert patience[1] > 1e6  # vertices per second
         cpu = options._replace(method="dijkstra")
@@ -69,19 +70,24 @@ def gpu(request, monkeypatch):
     return stand_in
 
 
-def test_a_core_keeps_a_path(gpu):
-    graph = path_and_star(leaves=1)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_core_keeps_a_path(gpu, weighted):
+    graph = path_and_star(leaves=1, weighted=weighted)
     paths = mgraph.sssp(graph, 0, predecessors=True)
-    assert (paths.method, paths.backend, gpu.asked) == ("dijkstra", "cpu", 0)
+    assert (paths.method, paths.backend, gpu.asked) == (
+        "dijkstra" if weighted else "bfs", "cpu", 0,
+    )  # fmt: skip
     assert paths.distance.tolist() == list(range(1002))
     assert paths.predecessor.tolist() == [-1, *range(1001)]
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("gpu", [False, True], indirect=True)
-def test_a_gpu_takes_what_has_many_vertices_at_a_time_unless_it_is_slow(gpu):
-    graph = path_and_star(leaves=100)
+def test_a_gpu_takes_what_has_many_vertices_at_a_time_unless_it_is_slow(gpu, weighted):
+    graph = path_and_star(leaves=100, weighted=weighted)
     paths = mgraph.sssp(graph, 0, predecessors=True)
-    where = ("dijkstra", "cpu") if gpu.is_slow else ("self_tuning", "gpu")
+    core, device = ("dijkstra", "self_tuning") if weighted else ("bfs", "bfs")
+    where = (core, "cpu") if gpu.is_slow else (device, "gpu")
     assert (paths.method, paths.backend, gpu.asked) == (*where, 1)
     assert paths.distance.tolist() == [*range(1001), *[1001] * 100]
     assert paths.predecessor.tolist() == [-1, *range(1000), *[1000] * 100]
@@ -98,5 +104,5 @@ def test_who_names_a_device_or_a_method_gets_it(gpu, options, monkeypatch):
         return np.zeros((1, request.graph.n), request.dtype), None, None
 
     monkeypatch.setattr(sssp_gpu, "search", search)
-    paths = mgraph.sssp(path_and_star(leaves=1), 0, **options)
+    paths = mgraph.sssp(path_and_star(leaves=1, weighted=True), 0, **options)
     assert (asked, paths.backend, gpu.asked) == (["self_tuning"], "gpu", 0)

@@ -17,10 +17,16 @@ from tests.shortest_paths import oracles
 from tests.strategies import graphs
 
 ALL = [method for method in METHODS if method != "auto"]
+WEIGHTED = [method for method in ALL if method != "bfs"]
 
 
 def weights_of(graph):
     return np.ones(graph.num_arcs, np.int32) if graph.weights is None else graph.weights
+
+
+def graphs_for(method):
+    """Breadth-first search takes graphs without weights."""
+    return graphs(dtypes=(None,)) if method == "bfs" else graphs()
 
 
 def assert_shortest(graph, sources, distance, predecessor):
@@ -52,7 +58,7 @@ def assert_shortest(graph, sources, distance, predecessor):
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_certificate(method, data):
-    graph = data.draw(graphs())
+    graph = data.draw(graphs_for(method))
     source = data.draw(st.integers(0, graph.n - 1))
     paths = sssp(graph, source, method=method, backend="cpu", predecessors=True)
     assert paths.distance.dtype == length_dtype(graph)
@@ -63,7 +69,7 @@ def test_certificate(method, data):
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_every_method_gives_the_same_answer(method, data):
-    graph = data.draw(graphs())
+    graph = data.draw(graphs_for(method))
     vertices = st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=4)
     options = {
         "targets": data.draw(st.none() | vertices),
@@ -135,7 +141,7 @@ def test_lengths_grow_to_int64_where_int32_is_too_small():
     assert sssp(line([2**20] * 3), 0, backend="cpu").distance.dtype == np.int32
 
 
-@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize("method", WEIGHTED)
 def test_lengths_of_float32_weights_are_summed_in_float64(method):
     n = 100_001 if method not in ("frontier_node", "frontier_edge") else 2001
     weights = np.full(n - 1, 0.1, np.float32)
@@ -145,6 +151,32 @@ def test_lengths_of_float32_weights_are_summed_in_float64(method):
     assert paths.distance[-1] == pytest.approx(exact, rel=n * 2.0**-53)
     short = sssp(line([3e38] * 3, np.float32), 0, method=method, backend="cpu")
     assert short.distance[-1] == 3 * float(np.float32(3e38))  # beyond float32
+
+
+def test_breadth_first_search_takes_no_weights():
+    with pytest.raises(UsageError, match="bfs counts arcs, and this graph has weights"):
+        sssp(line([1, 1]), 0, method="bfs")
+    weighted = line([1, 1])
+    graph = Graph(weighted.indptr, weighted.indices, None)
+    paths = sssp(graph, 0, backend="cpu")
+    assert (paths.method, paths.distance.tolist()) == ("bfs", [0, 1, 2])
+
+
+def test_levels_bottom_up_and_top_down_again():
+    """Of a random graph with a long path at its end, so that levels shrink and grow."""
+    random = np.random.default_rng(5)
+    n, tail = 3000, 50
+    src, dst = random.integers(0, n, (2, 8 * n))
+    path = np.arange(n, n + tail)
+    edges = EdgeList(np.append(src, path), np.append(dst, path - 1))
+    graph = from_edges(edges, directed=False, backend="cpu")
+    unit = Graph(graph.indptr, graph.indices, np.ones(graph.num_arcs, np.int32), False)
+    for options in ({}, {"targets": [n + 3, 5]}, {"cutoff": 3}, {"joint": True}):
+        found = sssp(graph, [1, n + tail - 1], predecessors=True, backend="cpu", **options)
+        expected = sssp(unit, [1, n + tail - 1], predecessors=True, backend="cpu", **options)
+        assert (found.method, expected.method) == ("bfs", "dijkstra")
+        assert np.array_equal(found.distance, expected.distance)
+        assert np.array_equal(found.predecessor, expected.predecessor)
 
 
 def test_graphs_with_one_arc_or_none_are_not_compiled_for_separately():
@@ -168,7 +200,7 @@ def test_targets_beyond_31_bits_are_found(interpreted):
     assert paths.distance[:4].tolist() == [0, 1, (1 << 40) + 1, (1 << 40) + 2]
 
 
-@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize("method", WEIGHTED)
 @pytest.mark.parametrize(
     ("weights", "dtype"),
     [
@@ -230,7 +262,7 @@ def test_bad_weights(weights, dtype, message):
         ({"targets": []}, "targets must name at least one vertex"),
         ({"cutoff": -1}, "cutoff must be at least 0"),
         ({"cutoff": np.nan}, "cutoff must be at least 0"),
-        ({"method": "bfs"}, "method must be one of"),
+        ({"method": "breadth"}, "method must be one of"),
         ({"stop_at": "any"}, "stop_at must be 'last' or 'first'"),
         ({"delta": 0, "method": "near_far"}, "delta must be positive and finite"),
         ({"delta": 1, "method": "dijkstra"}, "delta belongs to method near_far"),

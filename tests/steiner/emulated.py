@@ -9,7 +9,7 @@ import pytest
 from mgraph.core import cancellation_gpu
 from mgraph.cuda import mailbox
 from mgraph.cuda.source import Source
-from mgraph.shortest_paths import frontier_gpu
+from mgraph.shortest_paths import bfs_gpu, frontier_gpu
 from mgraph.steiner import (
     star_frontier_gpu,
     star_gpu,
@@ -121,7 +121,7 @@ class Host:
             monkeypatch.setattr(module, "Mailbox", Mailbox)
         for module in (star_memory_gpu, star_initial_tree_gpu):
             monkeypatch.setattr(module, "free_bytes", lambda: 1 << 24)
-        for module in (star_memory_gpu, star_initial_tree_gpu, frontier_gpu):
+        for module in (star_memory_gpu, star_initial_tree_gpu, frontier_gpu, bfs_gpu):
             monkeypatch.setattr(module, "multiprocessors", lambda: PROCESSORS)
         monkeypatch.setattr(star_memory_gpu, "_MAX_PIECES", 1 << 10)
         monkeypatch.setattr(star_rows_gpu, "copy", lambda array: array.copy())
