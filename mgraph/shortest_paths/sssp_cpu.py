@@ -57,8 +57,7 @@ class PausingSearch:
         begin: Any = (self._distance[0], request.sources[0], *bounds)
         search: bfs_cpu.Search | dijkstra_cpu.Search
         if request.graph.weights is None:
-            has_mirrors = _has_mirrors(request)
-            search = bfs_cpu.Search(indptr, indices, *begin, has_mirrors)
+            search = bfs_cpu.Search(indptr, indices, *begin, has_mirrors=_has_mirrors(request))
         else:
             search = dijkstra_cpu.Search(indptr, indices, weights, *begin)
         self.run = search.run
