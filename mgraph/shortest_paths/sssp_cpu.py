@@ -54,13 +54,12 @@ class PausingSearch:
         self._distance.fill(request.infinity)
         bounds: Any = (request.targets, request.stop_at_first, request.cutoff, request.infinity)
         indptr, indices, weights = self._csr
-        begin: Any = (self._distance[0], request.sources[0], *bounds)
-        search: bfs_cpu.Search | dijkstra_cpu.Search
+        begin = self._distance[0], request.sources[0], *bounds
+        make: Any = dijkstra_cpu.Search
+        arguments: tuple[Any, ...] = (indptr, indices, weights, *begin)
         if request.graph.weights is None:
-            search = bfs_cpu.Search(indptr, indices, *begin, has_mirrors=_has_mirrors(request))
-        else:
-            search = dijkstra_cpu.Search(indptr, indices, weights, *begin)
-        self.run = search.run
+            make, arguments = bfs_cpu.Search, (indptr, indices, *begin, _has_mirrors(request))
+        self.run = make(*arguments).run
 
     def results(self) -> tuple[Any, Any]:
         """Return distances and predecessors ``(1, n)``, or None for these, when all has run."""
