@@ -18,6 +18,7 @@ from mgraph.core.rows import row_pieces
 from mgraph.core.union_find_cpu import flatten, join, root
 
 _CHUNK_ARCS = 1 << 20
+_1 = np.uint64(1)
 _SAMPLES = 1024  # vertices whose roots are counted
 
 
@@ -51,10 +52,11 @@ def label_components(
 @compiled
 def _begin(indptr, indices, parent, first, stop):
     """Let vertices ``first`` to ``stop`` hang below the first vertex of their rows, if smaller."""
-    for v in range(first, stop):
+    for v in range(np.uint64(first), np.uint64(stop)):
+        begin = np.uint64(indptr[v])
         parent[v] = v
-        if indptr[v] < indptr[v + 1] and indices[indptr[v]] < v:
-            parent[v] = indices[indptr[v]]
+        if begin < np.uint64(indptr[v + _1]) and indices[begin] < parent[v]:
+            parent[v] = indices[begin]
 
 
 @compiled
@@ -63,10 +65,10 @@ def _link(indptr, indices, parent, sampled, first, stop):
 
     sampled: a vertex of that, or -1: all rows are read.
     """
-    for v in range(first, stop):
-        if sampled >= 0 and root(parent, v) == root(parent, sampled):
+    for v in range(np.uint64(first), np.uint64(stop)):
+        if sampled >= 0 and root(parent, parent[v]) == root(parent, parent[np.uint64(sampled)]):
             continue
-        for arc in range(indptr[v], indptr[v + 1]):
-            u = indices[arc]
-            if parent[u] != parent[v]:
-                join(parent, v, u)
+        for arc in range(np.uint64(indptr[v]), np.uint64(indptr[v + _1])):
+            u = parent[np.uint64(indices[arc])]
+            if u != parent[v]:
+                join(parent, parent[v], u)

@@ -39,7 +39,7 @@ using u64 = unsigned long long;
 constexpr int threads = 1024;  // per block
 constexpr int infinity = 0x7FFFFFFF;
 constexpr long long long_row = 1 << 13;  // arcs from which the whole grid reads a row
-constexpr int lane_arcs = 8;             // that a lane reads bottom-up before its warp helps
+constexpr int lane_arcs = 64;            // that a lane reads bottom-up before its warp helps
 constexpr u64 solo_arcs = 4 * threads;   // at most, of a level that one block expands
 // A level is found bottom-up if the one before has more than 1 / bottom_up_share of the arcs of
 // unvisited vertices, until it has fewer than 1 / top_down_share of all vertices.
@@ -224,9 +224,11 @@ struct level_view {
         arc = graph_.indptr[v], stop = graph_.indptr[v + 1];
       }
       int parent = -1;
-      for (int i = 0; i < lane_arcs && arc < stop && parent < 0; ++i, ++arc) {
-        const int u = graph_.indices[arc];
-        if (is_visited(u)) parent = u;
+      // Two arcs at a time, so that their reads are on the way together.
+      for (int i = 0; i < lane_arcs && arc < stop && parent < 0; i += 2, arc += 2) {
+        const int u = graph_.indices[arc], w = arc + 1 < stop ? graph_.indices[arc + 1] : u;
+        const bool has_u = is_visited(u), has_w = is_visited(w);
+        if (has_u || has_w) parent = has_u ? u : w;
       }
       u32 unfinished = __ballot_sync(~0u, parent < 0 && arc < stop);
       for (; unfinished; unfinished &= unfinished - 1) {

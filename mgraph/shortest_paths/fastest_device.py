@@ -18,8 +18,6 @@ where the graph is on the GPU and the core finishes, a copy of the graph. Figure
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from mgraph.core.choices import Device
 from mgraph.shortest_paths.problem import SearchOptions, SearchRequest
 
@@ -55,7 +53,7 @@ def search(request: SearchRequest, options: SearchOptions) -> Found:
             return Found(core_method, "cpu", *core_search.results())
     seconds = graph.n * SECONDS_PER_VERTEX + graph.num_arcs * SECONDS_PER_ARC
     patience = PATIENCE * seconds, graph.n / seconds
-    gpu_method = "bfs" if is_unweighted and request.dtype == np.int32 else "self_tuning"
+    gpu_method = "bfs" if request.prefers_bfs else "self_tuning"
     on_gpu = options._replace(method=gpu_method)
     found = sssp_gpu.search_unless_slow(request, on_gpu, patience)
     if found is not None:

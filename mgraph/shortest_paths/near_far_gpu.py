@@ -19,12 +19,11 @@ from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.errors import DeviceError
 from mgraph.heap import batch_heap_gpu
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
-from mgraph.shortest_paths.problem import infinity_of
+from mgraph.shortest_paths.problem import FEW_ARCS, infinity_of
 from mgraph.shortest_paths.self_tuning import PARTITIONS, controller_defines, length_unit, min_step
 from mgraph.shortest_paths.trace import FIELDS
 
 THREADS = 1024  # per block; one block per multiprocessor
-FEW_ARCS = 8  # per vertex on average: as on roads, where searches go far in small steps
 HOPS = 16, 128  # the minimum and the maximum in an iteration with few arcs
 # Entries per vertex in each side of the near queue, and in the far queue. Where memory is short:
 # the ratio of the far queue's to one side's, and the share of free memory that they may take.

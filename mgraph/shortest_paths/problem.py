@@ -11,6 +11,8 @@ from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.shortest_paths.power_governor import PowerGovernor
 
+FEW_ARCS = 8  # per vertex on average: as on roads, where searches go far in small steps
+
 
 def length_dtype(graph: Graph) -> np.dtype:
     """Return the type of path lengths: int32, int64 where int32 might overflow, or float64.
@@ -107,6 +109,16 @@ class SearchRequest:
         step = 32 * (self.mean_weight / max(self.mean_degree, 1.0))
         limits = np.finfo(np.float64)
         return min(max(step, float(limits.tiny)), float(limits.max))
+
+    @property
+    def prefers_bfs(self) -> bool:
+        """Whether a GPU finds the distances fastest by breadth: those of a graph without weights.
+
+        Where vertices have few arcs there are mostly many levels, and near-far has no barrier of
+        the whole device for each: BENCHMARKS.md.
+        """
+        is_counted = self.graph.weights is None and self.dtype == np.int32
+        return is_counted and self.mean_degree > FEW_ARCS
 
     @property
     def mean_degree(self) -> float:

@@ -230,8 +230,7 @@ def _choose_gpu_method(request: SearchRequest, options: SearchOptions) -> str:
         return "near_far"
     is_free = not (options.set_point or options.power_limit or options.trace)
     is_large = len(request.sources) == 1 or request.graph.num_arcs >= MIN_BFS_ARCS
-    is_bfs = request.graph.weights is None and request.dtype == np.int32
-    return "bfs" if is_free and is_large and is_bfs else "self_tuning"
+    return "bfs" if is_free and is_large and request.prefers_bfs else "self_tuning"
 
 
 def check_options(

@@ -122,7 +122,9 @@ def measure_rmat(src, dst, scale):
     sources = np.random.default_rng(1).choice(candidates, SOURCES, replace=False).tolist()
     time_ms, found = milliseconds(lambda: mgraph.connected_components(graph))
     count = found.num_components
-    print(f"rmat-{scale}, {graph.num_arcs:,} arcs: components {time_ms:.2f} ms, {count:,}")
+    print(
+        f"rmat-{scale}, {graph.num_arcs:,} arcs: components {time_ms:.2f} ms, {count:,}", flush=True
+    )
     times = []
     for source in sources:
         time_ms, paths = milliseconds(

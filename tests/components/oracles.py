@@ -23,6 +23,7 @@ def draw_edges(seed, n=2000, m=1800, dtype=np.int32):
     """Return edges of many components, loops and parallel edges among them."""
     random = np.random.default_rng(seed)
     src, dst = random.integers(0, n, (2, m)).astype(dtype)
-    src[: m // 20], dst[: m // 20] = src[0], dst[0]
+    if m:
+        src[: m // 20], dst[: m // 20] = src[0], dst[0]
     dst[m // 20 : m // 10] = src[m // 20 : m // 10]
     return src, dst

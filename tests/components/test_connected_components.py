@@ -118,6 +118,26 @@ def test_labels_of_two_halves_merge_to_those_of_all(monkeypatch):
         np.testing.assert_array_equal(merged.labels(2), labels_of(src, dst, 2000))
 
 
+def test_labels_that_came_over_a_network():
+    """They are read-only, or begin in the middle of a word."""
+    src, dst = draw_edges(1)
+    components = EdgeComponents(2000)
+    components.add(src[:900], dst[:900])
+    labels = components.labels(1)
+    read_only = labels.copy()
+    read_only.setflags(write=False)
+    shifted = np.frombuffer(bytearray(4 * 2000 + 1), np.uint8)[1:].view(np.int32)
+    shifted[:] = labels
+    assert not shifted.flags.aligned
+    for received in (read_only, shifted):
+        components = EdgeComponents(2000, received)
+        assert components._parent.flags.aligned
+        components.add(src[900:], dst[900:])
+        components.merge(received, 2)
+        np.testing.assert_array_equal(components.labels(1), labels_of(src, dst, 2000))
+        np.testing.assert_array_equal(received, labels)
+
+
 @pytest.mark.parametrize(("u", "v", "outside"), [(0, 5, 5), (-1, 0, -1), (1 << 40, 0, 1 << 40)])
 def test_ends_outside_the_graph(u, v, outside):
     components = EdgeComponents(5)

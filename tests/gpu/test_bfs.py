@@ -92,3 +92,12 @@ def test_a_slow_search_gives_up_and_a_core_goes_on():
     paths = sssp(graph, 0)
     assert (paths.method, paths.backend) == ("bfs", "cpu")
     assert int(paths.distance[-1]) == n - 1
+
+
+def test_which_graphs_are_searched_by_breadth():
+    """Those without weights that have many arcs per vertex, one source at a time or large."""
+    few, many = (random_graph(4000, m, 1).to_gpu() for m in (8000, 40_000))
+    assert sssp(many, 7).method == "bfs"
+    assert sssp(few, 7, backend="gpu").method == "self_tuning"
+    assert sssp(many, [7, 8]).method == "self_tuning"
+    assert sssp(many, 7, set_point=1e4).method == "self_tuning"

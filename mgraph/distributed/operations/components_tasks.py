@@ -215,14 +215,15 @@ def merge_labels(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     from mgraph.components.edge_components_cpu import EdgeComponents
 
     threads = get_worker().state.nthreads
-    target, added = (one, other) if one.flags.writeable else (other, one)
-    with memory_guard(f"the labels of {one.size:,} vertices", _REMEDY):
-        if not target.flags.writeable:  # it came over the network
-            target = target.copy()
-        with timings.step(timings.COMPUTING):
-            components = EdgeComponents(target.size, target)
-            components.merge(added, threads)
-            return components.labels(threads)
+    is_local = one.flags.writeable and one.flags.aligned  # it did not come over the network
+    target, added = (one, other) if is_local else (other, one)
+    with (
+        memory_guard(f"the labels of {one.size:,} vertices", _REMEDY),
+        timings.step(timings.COMPUTING),
+    ):
+        components = EdgeComponents(target.size, target)
+        components.merge(added, threads)
+        return components.labels(threads)
 
 
 class Summary(NamedTuple):
