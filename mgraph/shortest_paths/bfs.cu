@@ -25,251 +25,13 @@
 // Cost: each arc about once top-down, a few arcs per vertex bottom-up; 1 barrier per level. Memory:
 // 8 bytes per vertex for two queues, 1/4 for two bitmaps.
 
-#include <mgraph/fresh.cuh>
 #include <mgraph/grid_barrier.cuh>
 #include <mgraph/stop_watch.cuh>
-#include <mgraph/warp.cuh>
 
+#include "bfs_levels.cuh"
 #include "progress_watch.cuh"
 
-using namespace mgraph;
-using u32 = unsigned int;
-using u64 = unsigned long long;
-
-constexpr int threads = 1024;  // per block
-constexpr int infinity = 0x7FFFFFFF;
-constexpr long long long_row = 1 << 13;  // arcs from which the whole grid reads a row
-constexpr int lane_arcs = 64;            // that a lane reads bottom-up before its warp helps
-constexpr u64 solo_arcs = 4 * threads;   // at most, of a level that one block expands
-// A level is found bottom-up if the one before has more than 1 / bottom_up_share of the arcs of
-// unvisited vertices, until it has fewer than 1 / top_down_share of all vertices.
-constexpr u64 bottom_up_share = 14, top_down_share = 24;
-
-// The kernel's arguments, which bfs_gpu.py packs.
-
-struct graph {
-  const long long* indptr;
-  const int* indices;
-  long long n;
-  long long num_arcs;
-  bool has_mirrors;  // rows ascend and hold the mirror of every arc: bottom-up is possible
-};
-
-struct search_request {
-  const int* sources;
-  int source_count;
-  const int* targets;
-  int target_count;
-  bool stop_at_first;           // one reached target ends the search, else all must be reached
-  int cutoff;                   // the last level
-  const unsigned* cancel_flag;  // not 0: the search ends early; null: it cannot be cancelled
-  double patience, min_reached_per_nanosecond;  // see progress_watch.cuh
-};
-
-// What a level consists of.
-struct level_sums {
-  u64 arcs;  // of its vertices' rows
-  u32 vertices;
-  u32 long_rows;
-};
-
-// What solo hands on to the other blocks.
-struct search_state {
-  int level;
-  level_sums found;
-  u64 visited_arcs;
-};
-
-struct search_memory {
-  int* distance;     // [n], infinity
-  u32* predecessor;  // [n], -1; null: they are not wanted
-  u32* visited;      // [2][words], 0: bitmaps
-  int* queue;        // [2][n]
-  int* long_rows;    // [2][num_arcs / long_row + 1]
-  level_sums* sums;  // [3], 0
-  search_state* state;
-  u64* arrived;        // 0; of the barrier
-  int* stopped_level;  // infinity; the level after which the search was cancelled or gave up
-  int* gave_up;        // 0
-};
-
 namespace {
-
-// The warps that work on a level: of the grid, or of one block.
-struct team {
-  long long warp, warps;
-};
-
-// One level, as the threads see it. odd: which of the two queues and lists has its vertices.
-struct level_view {
-  const graph& graph_;
-  const search_memory& memory;
-  u32* visited;      // the bitmap in use
-  level_sums* sums;  // of the next level
-  int level;
-  bool odd;
-  long long max_long_rows;
-
-  __device__ const int* queue() const { return memory.queue + (odd ? graph_.n : 0); }
-  __device__ int* next_queue() const { return memory.queue + (odd ? 0 : graph_.n); }
-  __device__ const int* long_rows() const { return memory.long_rows + (odd ? max_long_rows : 0); }
-  __device__ int* next_long_rows() const { return memory.long_rows + (odd ? 0 : max_long_rows); }
-
-  // Counts a vertex of the next level, by all lanes of a warp; sums of the lanes' arcs are returned
-  // to be added later.
-  __device__ u64 arcs_of(bool is_new, int v) const {
-    if (!is_new) return 0;
-    const long long arcs = graph_.indptr[v + 1] - graph_.indptr[v];
-    if (arcs > long_row) next_long_rows()[atomicAdd(&sums->long_rows, 1u)] = v;
-    return u64(arcs);
-  }
-
-  // Queues new vertices of the lanes of a warp, and returns the arcs of this lane's.
-  __device__ u64 append(bool is_new, int v) const {
-    const u32 lanes = __ballot_sync(~0u, is_new);
-    if (!lanes) return 0;
-    const int lane = threadIdx.x & 31, leader = __ffs(lanes) - 1;
-    u32 place = 0;
-    if (lane == leader) place = atomicAdd(&sums->vertices, u32(__popc(lanes)));
-    place = __shfl_sync(~0u, place, leader) + __popc(lanes & lanes_below());
-    if (is_new) next_queue()[place] = v;
-    return arcs_of(is_new, v);
-  }
-
-  // The arc of a vertex of this level, top-down, by all lanes of a warp.
-  __device__ u64 visit(bool is_arc, int from, int to) const {
-    bool is_new = false;
-    if (is_arc) {
-      u32* word = &visited[to / 32];
-      const u32 bit = 1u << (to & 31);
-      if (!(fresh(word) & bit)) is_new = !(atomicOr(word, bit) & bit);
-      if (is_new) memory.distance[to] = level + 1;
-      if (memory.predecessor && (is_new || fresh(&memory.distance[to]) > level))
-        atomicMin(&memory.predecessor[to], u32(from));
-    }
-    return append(is_new, to);
-  }
-
-  __device__ void add_arcs(u64 arcs) const {
-    for (int step = 16; step; step /= 2) arcs += __shfl_down_sync(~0u, arcs, step);
-    if ((threadIdx.x & 31) == 0 && arcs) atomicAdd(&sums->arcs, arcs);
-  }
-
-  // Top-down: each arc of `size` queued vertices, but for long rows.
-  __device__ void expand(team team_, u32 size) const {
-    const int lane = threadIdx.x & 31;
-    u64 arcs = 0;
-    for (long long first = 32 * team_.warp; first < size; first += 32 * team_.warps) {
-      int v = 0;
-      u32 count = 0;
-      long long begin = 0;
-      if (first + lane < size) {
-        v = fresh(&queue()[first + lane]);
-        begin = graph_.indptr[v];
-        const long long row = graph_.indptr[v + 1] - begin;
-        count = row <= long_row ? u32(row) : 0;
-      }
-      u32 end = count;  // where this lane's arcs end among those of the warp
-      for (int step = 1; step < 32; step *= 2) {
-        const u32 other = __shfl_up_sync(~0u, end, step);
-        if (lane >= step) end += other;
-      }
-      const u32 total = __shfl_sync(~0u, end, 31);
-      const long long offset = begin - (end - count);
-      for (u32 base = 0; base < total; base += 32) {
-        const u32 place = base + lane;
-        u32 owner = 0;
-        for (u32 step = 16; step; step /= 2) {
-          if (__shfl_sync(~0u, end, owner + step - 1) <= place) owner += step;
-        }
-        const int from = __shfl_sync(~0u, v, owner);
-        const long long arc = __shfl_sync(~0u, offset, owner) + place;
-        const bool is_arc = place < total;
-        arcs += visit(is_arc, from, is_arc ? graph_.indices[arc] : 0);
-      }
-    }
-    add_arcs(arcs);
-  }
-
-  // Top-down: the long rows of this level, by the whole team.
-  __device__ void expand_long(team team_, u32 rows) const {
-    const int lane = threadIdx.x & 31;
-    u64 arcs = 0;
-    for (u32 i = 0; i < rows; ++i) {
-      const int v = fresh(&long_rows()[i]);
-      const long long stop = graph_.indptr[v + 1];
-      long long base = graph_.indptr[v] + 32 * team_.warp;
-      for (; base < stop; base += 32 * team_.warps) {
-        const bool is_arc = base + lane < stop;
-        arcs += visit(is_arc, v, is_arc ? graph_.indices[base + lane] : 0);
-      }
-    }
-    add_arcs(arcs);
-  }
-
-  __device__ bool is_visited(int v) const { return visited[v / 32] >> (v & 31) & 1; }
-
-  // Bottom-up: the vertices without a bit in `visited` that have a visited one in their rows get
-  // one in `next`, which is written whole.
-  __device__ void search_rows(team team_, u32* next) const {
-    const int lane = threadIdx.x & 31;
-    const long long words = (graph_.n + 31) / 32;
-    u64 arcs = 0;
-    u32 vertices = 0;
-    for (long long word = team_.warp; word < words; word += team_.warps) {
-      const u32 before = visited[word];
-      const int v = int(32 * word + lane);
-      long long arc = 0, stop = 0;
-      if (32 * word + lane < graph_.n && !(before >> lane & 1)) {
-        arc = graph_.indptr[v], stop = graph_.indptr[v + 1];
-      }
-      int parent = -1;
-      // Two arcs at a time, so that their reads are on the way together.
-      for (int i = 0; i < lane_arcs && arc < stop && parent < 0; i += 2, arc += 2) {
-        const int u = graph_.indices[arc], w = arc + 1 < stop ? graph_.indices[arc + 1] : u;
-        const bool has_u = is_visited(u), has_w = is_visited(w);
-        if (has_u || has_w) parent = has_u ? u : w;
-      }
-      u32 unfinished = __ballot_sync(~0u, parent < 0 && arc < stop);
-      for (; unfinished; unfinished &= unfinished - 1) {
-        const int owner = __ffs(unfinished) - 1;
-        const long long row_stop = __shfl_sync(~0u, stop, owner);
-        for (long long base = __shfl_sync(~0u, arc, owner); base < row_stop; base += 32) {
-          const int u = base + lane < row_stop ? graph_.indices[base + lane] : -1;
-          const u32 hits = __ballot_sync(~0u, u >= 0 && is_visited(u));
-          if (!hits) continue;
-          const int first = __shfl_sync(~0u, u, __ffs(hits) - 1);
-          if (lane == owner) parent = first;
-          break;
-        }
-      }
-      if (parent >= 0) {
-        memory.distance[v] = level + 1;
-        if (memory.predecessor) memory.predecessor[v] = u32(parent);
-      }
-      const u32 found = __ballot_sync(~0u, parent >= 0);
-      if (lane == 0) next[word] = before | found;
-      vertices += __popc(found);
-      arcs += arcs_of(parent >= 0, v);
-    }
-    add_arcs(arcs);
-    if (lane == 0 && vertices) atomicAdd(&sums->vertices, vertices);
-  }
-
-  // Queues the vertices of the next level, which was found bottom-up. sums: is counted up again.
-  __device__ void collect(team team_, const u32* next) const {
-    const int lane = threadIdx.x & 31;
-    const long long words = (graph_.n + 31) / 32;
-    for (long long word = team_.warp; word < words; word += team_.warps) {
-      const u32 found = next[word] & ~visited[word];
-      const bool is_new = found >> lane & 1;
-      u32 place = 0;
-      if (lane == 0 && found) place = atomicAdd(&sums->vertices, u32(__popc(found)));
-      place = __shfl_sync(~0u, place, 0) + __popc(found & lanes_below());
-      if (is_new) next_queue()[place] = int(32 * word + lane);
-    }
-  }
-};
 
 // Whether all targets, or the first of them, are reached, at most at that level: other blocks may
 // have begun with the next one.
@@ -282,6 +44,15 @@ __device__ bool targets_are_reached(const search_request& request, const int* di
   }
   return request.target_count > 0 &&
          (request.stop_at_first ? reached > 0 : reached == request.target_count);
+}
+
+// Whether fewer reads find the next level bottom-up. An arc leads to a visited vertex with the
+// probability of visited arcs, so that a row is read up to the inverse of that, or whole.
+__device__ bool is_bottom_up_cheaper(const graph& graph_, const level_sums& found, double reached,
+                                     u64 visited_arcs) {
+  const double arcs = double(graph_.num_arcs);
+  const double row = min(arcs / double(graph_.n), arcs / double(visited_arcs));
+  return double(found.arcs) * top_down_cost > (double(graph_.n) - reached) * row;
 }
 
 __device__ level_sums read_sums(const level_sums* sums) {
@@ -377,11 +148,10 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
       if (blockIdx.x && (level - before) & 1) odd = !odd;
       continue;
     }
-    const u64 unvisited_arcs = u64(graph_.num_arcs) - visited_arcs;
     const bool was_bottom_up = bottom_up;
     if (graph_.has_mirrors) {
       bottom_up = bottom_up ? u64(found.vertices) * top_down_share >= u64(graph_.n)
-                            : found.arcs * bottom_up_share > unvisited_arcs;
+                            : is_bottom_up_cheaper(graph_, found, reached, visited_arcs);
     }
     const int next_slot = (slot + 1) % 3;
     if (blockIdx.x == 0 && threadIdx.x == 0) memory.sums[(slot + 2) % 3] = {0, 0, 0};

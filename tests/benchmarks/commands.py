@@ -124,6 +124,20 @@ PAGES = {
     "python -m tests.benchmarks.msf_gpu dataset FOLDER N D GPUS": _on_gpu(
         "msf_gpu dataset FOLDER 2000 4 1"
     ),
+    "python -m tests.benchmarks.components_gpu graphs MAKER NAME …": _on_gpu(
+        f"components_gpu graphs {MAKER} rmat-22"
+    ),
+    "python -m tests.benchmarks.components_gpu levels MAKER NAME …": _on_gpu(
+        f"components_gpu levels {MAKER} pa-23"
+    ),
+    "python -m tests.benchmarks.components_gpu rmat SCALE": _on_gpu("components_gpu rmat 8"),
+    "python -m tests.benchmarks.components_gpu dataset FOLDER N D GPUS": _on_gpu(
+        "components_gpu dataset FOLDER 2000 4 1"
+    ),
+    "python -m tests.benchmarks.components_cpu FOLDER N D WORKERS": Tiny(
+        f"{GPU}components_cpu OUT 2000 4 2", is_program=True
+    ),
+    "time mgraph components DATASET --out DIR": Tiny("mgraph components DATASET --out OUT"),
     "mgraph msf DATASET --out DIR --workers 2": Tiny("mgraph msf DATASET --out OUT --workers 2"),
     "python -m tests.benchmarks.group_steiner": Tiny(
         f"{GPU}group_steiner random --edges 400 --size 2 --queries 2 --repeats 1"
