@@ -18,7 +18,7 @@ import mgraph
 from mgraph import ClusterError, CopyModel, StorageError
 from mgraph.cli.main import main
 from mgraph.distributed.clusters.client import request
-from mgraph.distributed.operations import graph_operation
+from mgraph.distributed.operations import components_tasks, graph_operation
 from mgraph.distributed.operations.tasks import run_parts
 from tests.gate import gated
 from tests.waiting import wait_until
@@ -134,6 +134,46 @@ def test_workers_killed_while_they_span_are_made_good(tmp_path, gate, killed):
     assert run.manifest.checksum == whole.manifest.checksum
     assert run.total_weight == whole.total_weight
     assert {path.name for path in out.iterdir()} == {"_manifest.json", "part-00000.parquet"}
+
+
+def take_small_steps():
+    """Have this worker unite a few edges per step, and leave a checkpoint after each."""
+    components_tasks.STEP_EDGES = {"cpu": 2_000, "gpu": 2_000}
+    components_tasks.CHECKPOINT_SECONDS = components_tasks.CHECKPOINT_COST = 0
+
+
+@pytest.mark.parametrize(
+    ("passing", "pattern", "waiting"),
+    [(3, "_labels-*", 2), (0, "part-*", 1), (0, "components.parquet", 1)],
+)
+def test_a_worker_killed_while_it_unites_or_writes_is_made_good(
+    tmp_path, gate, passing, pattern, waiting
+):
+    graph, out = tmp_path / "g", tmp_path / "c"
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        asked = {"cluster": cluster, "progress": None}
+        mgraph.generate(graph, CopyModel(4_000, 8), parts=32, **asked)
+        mgraph.components_dataset(graph, tmp_path / "whole", **asked)
+        cluster.client.run(take_small_steps)
+        gate.close(passing, pattern)
+
+        def kill():
+            try:
+                os.kill(min(gate.wait_for(waiting)), signal.SIGKILL)
+            finally:
+                gate.open()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        mgraph.components_dataset(graph, out, **asked)
+        killer.join()
+    expected, found = (
+        json.loads((folder / "_manifest.json").read_text()) for folder in (tmp_path / "whole", out)
+    )
+    assert found["checksum"] == expected["checksum"]
+    assert {path.name for path in out.iterdir()} == {
+        "_manifest.json", "components.parquet", "part-00000.parquet",
+    }  # fmt: skip
 
 
 def test_a_worker_that_takes_long_to_come_back_is_waited_for():

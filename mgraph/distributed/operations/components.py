@@ -29,7 +29,6 @@ from mgraph.distributed.operations.components_tasks import (
     ComponentsPlan,
     Share,
     Summary,
-    checkpoint_name,
     finish_labels,
     merge_labels,
     summarize,
@@ -237,7 +236,8 @@ class ComponentsOperation(Operation):
         needs_weights = self.drop_infinite and dataset.manifest.weight_dtype is not None
         parts = [part if needs_weights else part.without_weights() for part in dataset]
         pieces = [piece for part in parts for piece in part.pieces(per_share)]
-        groups = group_neighbours(list(map(len, pieces)), Batches(per_share, count)) or [[]]
+        batches = Batches(max(1, dataset.num_edges), count)
+        groups = group_neighbours(list(map(len, pieces)), batches) or [[]]
         shares = [
             Share(index, tuple(pieces[i] for i in group)) for index, group in enumerate(groups)
         ]
@@ -286,8 +286,7 @@ class ComponentsOperation(Operation):
         """Remove what only ``resume`` needs."""
         if self.folder is not None:
             self.folder.remove_temporaries()
-            checkpoints = map(checkpoint_name, range(self.plan.shares))
-            self.folder.remove(*set(checkpoints) & set(self.folder.names() or []))
+            self.folder.remove(*filter(CHECKPOINT.fullmatch, self.folder.names() or []))
 
 
 def _check_memory(cluster: Cluster, n: int) -> None:

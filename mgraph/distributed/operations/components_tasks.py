@@ -69,17 +69,12 @@ class Share:
         return sum(map(len, self.parts))
 
 
-def checkpoint_name(index: int) -> str:
-    """Return the file of a share's labels."""
-    return f"_labels-{index:05d}.parquet"
-
-
 class _Checkpoints:
     """The checkpoint of a share: written when it is time, and read if it fits."""
 
     def __init__(self, share: Share, plan: ComponentsPlan, steps: Sequence[list[Part]]) -> None:
         self._folder, self._dtype, self._n = plan.folder, plan.dtype, plan.n
-        self._name, self._steps = checkpoint_name(share.index), len(steps)
+        self._name, self._steps = f"_labels-{share.index:05d}.parquet", len(steps)
         self._footer = {
             "graph_identity": plan.identity, "shares": plan.shares, "steps": len(steps),
         }  # fmt: skip
