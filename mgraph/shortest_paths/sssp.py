@@ -18,9 +18,6 @@ METHODS = (
     "auto", "bfs", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning", "heap",
 )  # fmt: skip
 TRACED = ("near_far", "self_tuning", "heap")
-# From so many arcs on, breadth-first searches are faster one after another than near-far ones side
-# by side: BENCHMARKS.md.
-MIN_BFS_ARCS = 1 << 22
 MIN_GPU_ARCS = 1 << 16  # in all searches; with fewer, moving the graph takes longer: BENCHMARKS.md
 
 
@@ -225,12 +222,15 @@ def _choose_cpu_method(graph: Graph, options: SearchOptions) -> str:
 
 
 def _choose_gpu_method(request: SearchRequest, options: SearchOptions) -> str:
-    """Choose near-far, self-tuning where no option belongs to a method, unless arcs all count 1."""
+    """Choose the method that an option belongs to, else breadth-first search or self-tuning.
+
+    Several searches go side by side, which breadth-first ones do not.
+    """
     if options.delta:
         return "near_far"
     is_free = not (options.set_point or options.power_limit or options.trace)
-    is_large = len(request.sources) == 1 or request.graph.num_arcs >= MIN_BFS_ARCS
-    return "bfs" if is_free and is_large and request.prefers_bfs else "self_tuning"
+    is_single = len(request.sources) == 1
+    return "bfs" if is_free and is_single and request.prefers_bfs else "self_tuning"
 
 
 def check_options(
