@@ -21,7 +21,7 @@ from mgraph.core.compiled import compiled
 from mgraph.core.union_find_cpu import flatten, join, join_edges, root
 from mgraph.errors import UsageError
 
-_SAMPLES = 256  # edges, in a block of every _SAMPLE_BLOCKS
+_SAMPLES = 256  # edges, in one of _SAMPLE_BLOCKS blocks, and in those whose number is a power of 2
 _SAMPLE_BLOCKS = 16
 _MIN_SHARE = 4  # a component is settled if one in so many ends of the sample are in it
 _1, _3, _7 = np.uint64(1), np.uint64(3), np.uint64(7)
@@ -57,7 +57,8 @@ class EdgeComponents:
         """Join the ends of edges. Raises UsageError for an end outside [0, n)."""
         for piece in cancellation.chunks(src.size):
             ends = src[piece], dst[piece]
-            if next(self._blocks) % _SAMPLE_BLOCKS == 0:
+            block = next(self._blocks)
+            if block % _SAMPLE_BLOCKS == 0 or block & (block - 1) == 0:
                 self._choose_anchor(*ends)
             anchor, settled = self._settled
             if anchor < 0:

@@ -51,7 +51,9 @@ class PreparedGraph:
             contracted = self.contraction.graph
             graph = contracted.to_gpu() if graph.backend == "gpu" else contracted
         # A new object, so that the caller's graph can be freed, and with it what is kept here.
-        self.graph = Graph.unchecked(graph.indptr, graph.indices, graph.weights, False)
+        self.graph = Graph.unchecked(
+            graph.indptr, graph.indices, graph.weights, False, symmetric=True
+        )
         self.on_gpu = graph.backend == "gpu"
         self._lock, self._device = threading.Lock(), threading.Lock()
         self._idle: dict[str, list[Search]] = {}
