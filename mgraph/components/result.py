@@ -111,7 +111,7 @@ class Components:
         Returns
         -------
         Graph
-            Its vertices are numbered anew, in the same order; their labels are those in ``graph``,
+            Its vertices are numbered again, in the same order; their labels are those in ``graph``,
             or their numbers there if it has none.
 
         Examples

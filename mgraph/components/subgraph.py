@@ -10,7 +10,7 @@ from mgraph.core.graph import Graph
 def component_graph(graph: Graph, is_member: np.ndarray) -> Graph:
     """Return the graph of a component, with NumPy arrays; its labels are those of the vertices.
 
-    is_member: bool, ``(n,)``. Members are numbered anew, in the same order. Without labels, their
+    is_member: bool, ``(n,)``. Members are numbered again, in the same order. Without labels, their
     numbers in ``graph`` become the labels. Cost: O(n + num_arcs), 9 bytes per arc of the component.
     """
     graph = graph.to_cpu()

@@ -31,7 +31,7 @@ class Searcher:
     def __init__(self, graph: Graph, *, predecessors: bool) -> None:
         """Allocate memory.
 
-        predecessors: whether they are wanted. Levels are also found bottom-up if the graph is
+        predecessors: whether they are recorded. Levels are also found bottom-up if the graph is
         undirected and, for predecessors, its rows ascend.
         """
         import cupy
@@ -72,8 +72,8 @@ class Searcher:
         """Launch a search that fills ``distance`` and ``predecessor``, and do not wait for it.
 
         sources: vertices, int64, each once. targets: int32, on the device, empty for none.
-        distance, predecessor: int32, ``(n,)``, the latter only if predecessors are wanted. cutoff:
-        the greatest distance.
+        distance, predecessor: int32, ``(n,)``, the latter only if predecessors are recorded.
+        cutoff: the greatest distance.
         """
         import cupy
 

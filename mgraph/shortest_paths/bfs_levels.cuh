@@ -55,7 +55,7 @@ struct search_state {
 
 struct search_memory {
   int* distance;     // [n], infinity
-  u32* predecessor;  // [n], -1; null: they are not wanted
+  u32* predecessor;  // [n], -1; null: none are recorded
   u32* visited;      // [2][words], 0: bitmaps
   int* queue;        // [2][n]
   int* long_rows;    // [2][num_arcs / long_row + 1]

@@ -99,10 +99,27 @@ def assert_largest(dataset, largest, expected, root):
     """The largest component as a dataset is the subgraph of its members, with their ids."""
     whole, part = (mgraph.read_graph(path, backend="cpu") for path in (dataset, largest))
     members = np.flatnonzero(expected == root)
-    wanted = mgraph.connected_components(whole).subgraph(whole)
+    subgraph = mgraph.connected_components(whole).subgraph(whole)
     assert list(part.labels) == members.tolist()
     for name in ("indptr", "indices", "weights"):
-        np.testing.assert_array_equal(getattr(part, name), getattr(wanted, name))
+        np.testing.assert_array_equal(getattr(part, name), getattr(subgraph, name))
+
+
+def test_resume_replaces_the_largest_of_this_graph_and_no_other_dataset(
+    tmp_path, in_process, dataset
+):
+    largest = tmp_path / "l"
+    first = search(dataset, None, in_process, largest=largest)
+    with pytest.raises(UsageError, match="already holds a dataset"):
+        search(dataset, None, in_process, largest=largest)
+    (largest / "_manifest.json").unlink()  # as a run leaves it that was cut short
+    search(dataset, None, in_process, largest=largest, resume=True)
+    assert mgraph.open_dataset(largest).n == first.largest_size
+    other = tmp_path / "other"
+    mgraph.generate(other, CopyModel(500, 2), cluster=in_process, progress=None)
+    with pytest.raises(UsageError, match="holds parts of another dataset"):
+        search(dataset, None, in_process, largest=other, resume=True)
+    assert mgraph.verify(other, cluster=in_process, progress=None).ok
 
 
 def test_the_dataset_of_the_largest_verifies(tmp_path, cluster):

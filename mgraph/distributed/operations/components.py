@@ -41,6 +41,7 @@ from mgraph.distributed.operations.spanning_forest_plan import (
     group_neighbours,
     hash_identity,
 )
+from mgraph.distributed.operations.streamed_dataset import open_streamed
 from mgraph.distributed.operations.tasks import (
     fetch_result,
     follow_parts,
@@ -52,8 +53,7 @@ from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
-from mgraph.io.dataset import EdgeDataset
-from mgraph.io.graph_reader import ReadOptions, reading_options
+from mgraph.io.graph_reader import ReadOptions
 from mgraph.io.graph_writer import check_name
 
 MEMORY_SHARE = 0.8
@@ -126,17 +126,7 @@ class ComponentsOperation(Operation):
         super().__init__(out, threaded=True, **more)
         check_compression(compression)
         check_choice("ids", ids, get_args(Ids))
-        options = reading_options(reading, True)
-        for name in reading or {}:
-            if name not in _READING:
-                raise UsageError(
-                    f"{name} does not apply to the components of a dataset; convert it first",
-                    parameter=name,
-                )
-        self.dataset = EdgeDataset(location, options.table.request)
-        if self.dataset.has_manifest:
-            options.refuse_columns(f"{self.dataset.location} is a dataset of mgraph")
-        self.dataset.check_dense()
+        self.dataset, options = open_streamed(location, reading, True, _READING, "components")
         self.drop_infinite = options.drop_infinite
         self.edges, self.compression, self.ids = self.dataset.num_edges, compression, ids
         if self.folder is not None:
@@ -279,7 +269,7 @@ class ComponentsOperation(Operation):
         following = follow_parts(run.cluster, futures, sizes, verb=verb, progress=run.progress)
         (summary,) = [fetch_result(done, verb) for number, done in following if number == last]
         if self.largest is not None:
-            self.largest.extract(run, self.existing_largest, labels, summary)
+            self.largest.write(run, self.existing_largest, labels, summary)
         return [summary]
 
     def finish(self, run: Run, results: list[Any]) -> None:
@@ -329,7 +319,7 @@ def components_dataset(
         ``vertices``, the largest first.
     largest : path or ``s3://`` address, optional
         The folder for the edges of the largest component, a dataset whose vertices are numbered
-        anew; their own ids are those of the graph's vertices.
+        again, in the same order; their own ids are those of the graph's vertices.
     cluster, backend, compression, overwrite, progress
         As for ``mgraph.generate``.
     reading : mapping, optional

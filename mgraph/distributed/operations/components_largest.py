@@ -7,6 +7,8 @@ each part's range of vertices is the members of the range before.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,24 +21,28 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.memory import memory_guard
 from mgraph.distributed.operations.components_tasks import Summary
 from mgraph.distributed.operations.operation import Operation, Run, Work
-from mgraph.distributed.operations.resume import ExistingOutput
-from mgraph.distributed.operations.tasks import fetch_result, perform, run_parts, spans
+from mgraph.distributed.operations.resume import ExistingOutput, Footer, matching_parts
+from mgraph.distributed.operations.tasks import fetch_result, perform, spans
 from mgraph.errors import UsageError
 from mgraph.io.dataset import EdgeDataset, part_name
 from mgraph.io.folder import Folder
-from mgraph.io.manifest import NAME, Manifest, PartRecord, VertexTable
+from mgraph.io.manifest import Manifest, PartRecord, VertexTable
 
 _REMEDY = "use fewer workers per machine, or larger machines"
 
 
 class ExtractionPlan(NamedTuple):
-    """The data of every task. n: members. columns: of the parts, with their types."""
+    """The data of every task.
+
+    n: members. columns: of the parts, with their types. request: for their footers.
+    """
 
     source: Folder
     folder: Folder
     n: int
     compression: Compression
     columns: dict[str, Any]
+    request: dict[str, Any]
 
 
 def count_members(labels: np.ndarray, root: int) -> np.ndarray:
@@ -89,7 +95,7 @@ def extract_part(
                 writer.write([*ends, *others])
             rows += kept.num_rows
             count_edges(batch.num_rows)
-        writer.close({"part": index, "converted": True})
+        writer.close(plan.request | {"part": index, "converted": True})
     bounds = int(before[record.first]), int(before[record.stop])
     return PartRecord(name, rows, *bounds, total % (1 << 64), plan.folder.size(name))
 
@@ -124,12 +130,16 @@ class LargestOperation(Operation):
     """The output of ``largest``: claimed before the labels are computed, written afterwards."""
 
     verb = "components"
+    labels: Any
+    summary: Summary
+    columns: dict[str, Any]
+    vertices: Any
 
     def __init__(
         self, dataset: EdgeDataset, out: Any, identity: str, compression: Compression, **more: Any
     ) -> None:
         """Check the request. Raises UsageError for a dataset whose parts are in no order."""
-        super().__init__(out, **more | {"resume": False})
+        super().__init__(out, **more)
         if not dataset.has_manifest:
             raise UsageError(
                 f"largest needs a dataset of mgraph, and {dataset.location} has no manifest; "
@@ -140,7 +150,6 @@ class LargestOperation(Operation):
         if self.folder.same_as(dataset.folder):
             raise UsageError(f"{self.folder} is the graph; give largest another folder")
         self.dataset, self.identity, self.compression = dataset, identity, compression
-        self.overwrite |= bool(more.get("resume"))  # it is written again from the beginning
 
     def request(self) -> dict[str, Any]:
         """Return the graph and how its largest component is written."""
@@ -149,53 +158,65 @@ class LargestOperation(Operation):
             "compression": self.compression,
         }  # fmt: skip
 
-    def work(self, run: Run) -> Work:
-        """Not called: ``extract`` has what it needs only when the labels are known."""
-        raise NotImplementedError
-
-    def extract(self, run: Run, existing: ExistingOutput, labels: Any, summary: Summary) -> None:
+    def write(self, run: Run, existing: ExistingOutput, labels: Any, summary: Summary) -> None:
         """Write the dataset. labels: the future of the graph's labels. summary: of their sizes."""
+        self.labels, self.summary = labels, summary
+        own_run = Run(run.cluster, existing, run.progress)
+        work = self.work(own_run)
+        self.finish(own_run, self.fan_out(own_run, work))
+
+    @contextmanager
+    def claimed(self) -> Iterator[ExistingOutput]:
+        """Own the folder for a block. Raises UsageError for the parts of another dataset."""
         assert self.folder is not None
-        dataset, folder, client = self.dataset, self.folder, run.cluster.client
-        folder.create()
-        folder.remove(NAME, *existing.names)
-        n = summary.largest_size
-        plan = ExtractionPlan(dataset.folder, folder, n, self.compression, self._columns(n))
+        with super().claimed() as existing:
+            parts = len(self.dataset.manifest.parts)
+            matching_parts(self.folder, existing.footers, self.footer, parts)
+            yield existing
 
-        def key(step: str) -> tuple[str, int]:
-            return f"mgraph-components-{step}-{time.time_ns()}", 0
+    def footer(self, index: int) -> Footer:
+        """Return the footer of a part: its output and its position."""
+        return self.request() | {"part": index, "converted": True}
 
-        with spans(self.verb):
-            root = -1 if summary.largest is None else summary.largest
-            before = client.submit(perform, labels, task=count_members, root=root, key=key("rank"))
-            vertices = client.submit(
-                perform, before, task=write_vertices, dataset=dataset, plan=plan, key=key("ids")
-            )
-        jobs = dict(enumerate(enumerate(dataset.manifest.parts)))
-        records = run_parts(
-            run.cluster,
-            extract_part,
-            jobs,
-            {index: record.rows for index, record in jobs.values()},
-            verb="components-largest",
-            progress=run.progress,
-            plan=plan,
-            before=before,
+    def work(self, run: Run) -> Work:
+        """Return one task per part; what an earlier run left is made again."""
+        assert self.folder is not None
+        dataset, client, n = self.dataset, run.cluster.client, self.summary.largest_size
+        parts = dataset.manifest.parts
+        self.folder.create()
+        self.columns = self._columns(n)
+        plan = ExtractionPlan(
+            dataset.folder, self.folder, n, self.compression, self.columns, self.request()
         )
-        parts = tuple(records[index] for index in range(len(records)))
+        operation = f"mgraph-components-ids-{time.time_ns()}"
+        root = -1 if self.summary.largest is None else self.summary.largest
+        with spans(self.verb):
+            before = client.submit(
+                perform, self.labels, task=count_members, root=root, key=(operation, 0)
+            )
+            self.vertices = client.submit(
+                perform, before, task=write_vertices, dataset=dataset, plan=plan, key=(operation, 1)
+            )
+        sizes = [part.rows for part in parts]
+        return Work(extract_part, list(enumerate(parts)), sizes, {"plan": plan, "before": before})
+
+    def finish(self, run: Run, results: list[PartRecord]) -> None:
+        """Write the manifest."""
+        assert self.folder is not None
+        manifest = self.dataset.manifest
         Manifest(
             model={},
-            n=n,
-            num_edges=sum(part.rows for part in parts),
-            dtype=str(plan.columns["src"]),
+            n=self.summary.largest_size,
+            num_edges=sum(part.rows for part in results),
+            dtype=str(self.columns["src"]),
             compression=self.compression,
-            parts=parts,
+            parts=tuple(results),
             created_by=f"mgraph {mgraph.__version__}",
-            weight_dtype=dataset.manifest.weight_dtype,
-            directed=dataset.manifest.directed,
-            vertices=fetch_result(vertices, self.verb),
-        ).write(folder)
-        folder.remove_temporaries()
+            weight_dtype=manifest.weight_dtype,
+            directed=manifest.directed,
+            vertices=fetch_result(self.vertices, self.verb),
+        ).write(self.folder)
+        self.folder.remove_temporaries()
 
     def _columns(self, n: int) -> dict[str, Any]:
         """Return the columns of the parts that are kept, with their types."""

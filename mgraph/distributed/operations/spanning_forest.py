@@ -45,12 +45,13 @@ from mgraph.distributed.operations.spanning_forest_plan import (
     remove_unless_resumable,
     write_done,
 )
+from mgraph.distributed.operations.streamed_dataset import open_streamed
 from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
-from mgraph.io.dataset import EdgeDataset, Part, part_name
+from mgraph.io.dataset import Part, part_name
 from mgraph.io.folder import copy_file
-from mgraph.io.graph_reader import ReadOptions, drop_infinite, reading_options
+from mgraph.io.graph_reader import ReadOptions, drop_infinite
 from mgraph.io.manifest import Manifest, PartRecord
 
 _READING = ("src", "dst", "weight", "drop_infinite")
@@ -177,18 +178,8 @@ class ForestOperation(Operation):
         if batch is not None and not (isinstance(batch, int) and batch >= 1):
             raise UsageError(f"batch must be a whole number of edges, at least 1 (got {batch})")
         check_compression(compression)
-        options = reading_options(reading, symmetrise)
+        self.dataset, options = open_streamed(location, reading, symmetrise, _READING, "forest")
         is_default = options == ReadOptions(symmetrise=symmetrise)
-        for name in reading or {}:
-            if name not in _READING:
-                raise UsageError(
-                    f"{name} does not apply to the forest of a dataset; convert it first",
-                    parameter=name,
-                )
-        self.dataset = EdgeDataset(location, options.table.request)
-        if self.dataset.has_manifest:
-            options.refuse_columns(f"{self.dataset.location} is a dataset of mgraph")
-        self.dataset.check_dense()
         self.drop_infinite = options.drop_infinite
         self.edges = self.dataset.num_edges
         if self.dataset.manifest.directed and not symmetrise:
