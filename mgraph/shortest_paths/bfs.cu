@@ -6,8 +6,8 @@
 // first. Bottom-up is used while the level before has many arcs, in graphs whose arcs have mirrors.
 //
 //   begin_search  the sources become level 0
-//   expand        top-down: a warp shares the arcs of 32 queued vertices; longer rows are shared by
-//                 the whole grid
+//   expand        top-down: a warp shares the arcs of 32 queued vertices; longer rows are listed in
+//                 pieces, and a warp takes one at a time
 //   search_rows   bottom-up: a warp has the 32 vertices of a word of the bitmap
 //   collect       after the last level bottom-up, its vertices are queued
 //   solo          levels of few arcs are found by one block, without a barrier of the grid
@@ -56,7 +56,7 @@ __device__ bool is_bottom_up_cheaper(const graph& graph_, const level_sums& foun
 }
 
 __device__ level_sums read_sums(const level_sums* sums) {
-  return {fresh(&sums->arcs), fresh(&sums->vertices), fresh(&sums->long_rows)};
+  return {fresh(&sums->arcs), fresh(&sums->vertices), fresh(&sums->pieces)};
 }
 
 }  // namespace
@@ -78,13 +78,12 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
                        (long long)gridDim.x * block_warps};
   const team block_team{threadIdx.x / 32, block_warps};
   const long long words = (graph_.n + 31) / 32;
-  const long long max_long_rows = graph_.num_arcs / long_row + 1;
   u32* visited = memory.visited;
   u32* other = memory.visited + words;
 
   // The sources become the vertices of level 0: new ones of a level -1.
   {
-    const level_view sources{graph_, memory, visited, &memory.sums[0], -1, true, max_long_rows};
+    const level_view sources{graph_, memory, visited, &memory.sums[0], -1, true};
     u64 arcs = 0;
     for (long long first = 32 * grid_team.warp; first < request.source_count;
          first += 32 * grid_team.warps) {
@@ -111,16 +110,15 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
            targets_are_reached(request, memory.distance, level);
   };
   while (!is_over()) {
-    const bool is_solo = !bottom_up && found.arcs <= solo_arcs && !found.long_rows;
+    const bool is_solo = !bottom_up && found.arcs <= solo_arcs;
     if (is_solo) {
       if (blockIdx.x == 0) {
         bool goes_on = true;
         while (goes_on) {
           if (threadIdx.x == 0) block_sums[level & 1] = {0, 0, 0};
           __syncthreads();
-          const level_view view{graph_, memory, visited,      &block_sums[level & 1],
-                                level,  odd,    max_long_rows};
-          view.expand(block_team, found.vertices);
+          const level_view view{graph_, memory, visited, &block_sums[level & 1], level, odd};
+          view.expand(block_team, found);
           __syncthreads();
           found = block_sums[level & 1];
           visited_arcs += found.arcs;
@@ -135,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
             if (is_slow || cancel_watch.stopped()) *memory.stopped_level = level;
           }
           __syncthreads();
-          goes_on = found.arcs <= solo_arcs && !found.long_rows && !is_over();
+          goes_on = found.arcs <= solo_arcs && !is_over();
         }
         // The sums of levels stay as they are: other blocks may still read the last.
         if (threadIdx.x == 0) *memory.state = {level, found, visited_arcs};
@@ -156,21 +154,18 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
     const int next_slot = (slot + 1) % 3;
     if (blockIdx.x == 0 && threadIdx.x == 0) memory.sums[(slot + 2) % 3] = {0, 0, 0};
     if (was_bottom_up && !bottom_up) {
-      // `other` is the bitmap before this level was found; the slot of the next level counts.
-      const level_view before{graph_, memory, other,        &memory.sums[next_slot],
-                              level,  !odd,   max_long_rows};
+      // `other` is the bitmap before this level was found.
+      const level_view before{graph_, memory, other, &memory.sums[3], level, !odd};
       before.collect(grid_team, visited);
       barrier.wait();
-      if (blockIdx.x == 0 && threadIdx.x == 0) memory.sums[next_slot] = {0, 0, 0};
-      barrier.wait();
+      found.pieces = fresh(&memory.sums[3].pieces);
     }
-    const level_view view{graph_, memory, visited,      &memory.sums[next_slot],
-                          level,  odd,    max_long_rows};
+    const level_view view{graph_, memory, visited, &memory.sums[next_slot], level, odd};
     if (bottom_up) {
+      if (is_watching) memory.sums[3] = {0, 0, 0};
       view.search_rows(grid_team, other);
     } else {
-      view.expand(grid_team, found.vertices);
-      view.expand_long(grid_team, found.long_rows);
+      view.expand(grid_team, found);
     }
     if (is_watching) {
       progress.reached = reached;

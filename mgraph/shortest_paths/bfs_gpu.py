@@ -41,11 +41,11 @@ class Searcher:
         has_mirrors = not graph.directed and graph.symmetric
         if has_mirrors and predecessors:
             has_mirrors = graph.rows_ascend
-        max_long_rows = graph.num_arcs // KERNELS.constant("long_row") + 1
+        max_pieces = 2 * graph.num_arcs // KERNELS.constant("piece_arcs") + 1
         self._arrays = {
             "visited": cupy.empty(2 * words, np.uint32),
             "queue": cupy.empty(2 * n, np.int32),
-            "long_rows": cupy.empty(2 * max_long_rows, np.int32),
+            "pieces": cupy.empty(2 * max_pieces, np.uint64),
         }
         self._sizes = {
             name: KERNELS.struct(name).dtype.itemsize for name in ("level_sums", "search_state")
@@ -83,7 +83,7 @@ class Searcher:
             primitives_gpu.fill(predecessor, -1)
         primitives_gpu.fill(self._arrays["visited"], 0)
         # The sums of levels, the state, the barrier, and two words.
-        sums, state = 3 * self._sizes["level_sums"], self._sizes["search_state"]
+        sums, state = 4 * self._sizes["level_sums"], self._sizes["search_state"]
         words = np.zeros((sums + state) // 8 + 2, np.uint64)
         words[-1:].view(np.int32)[0] = infinity
         control = cupy.empty(words.size, np.uint64)

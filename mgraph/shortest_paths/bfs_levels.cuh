@@ -10,9 +10,9 @@ using u64 = unsigned long long;
 
 constexpr int threads = 1024;  // per block
 constexpr int infinity = 0x7FFFFFFF;
-constexpr long long long_row = 1 << 13;  // arcs from which the whole grid reads a row
-constexpr int lane_arcs = 64;            // that a lane reads bottom-up before its warp helps
-constexpr u64 solo_arcs = 4 * threads;   // at most, of a level that one block expands
+constexpr int piece_arcs = 256;         // longer rows are read in pieces, top-down
+constexpr int lane_arcs = 64;           // that a lane reads bottom-up before its warp helps
+constexpr u64 solo_arcs = 4 * threads;  // at most, of a level that one block expands
 // An arc takes so many times as long top-down, where it may need three atomic operations.
 constexpr double top_down_cost = 16;
 // From bottom-up the search turns back when a level has less than this share of all vertices.
@@ -43,7 +43,13 @@ struct search_request {
 struct level_sums {
   u64 arcs;  // of its vertices' rows
   u32 vertices;
-  u32 long_rows;
+  u32 pieces;  // of the longer rows
+};
+
+// piece_arcs of a row, or those left.
+struct row_piece {
+  int v;
+  u32 number;
 };
 
 // What solo hands on to the other blocks.
@@ -54,12 +60,12 @@ struct search_state {
 };
 
 struct search_memory {
-  int* distance;     // [n], infinity
-  u32* predecessor;  // [n], -1; null: none are recorded
-  u32* visited;      // [2][words], 0: bitmaps
-  int* queue;        // [2][n]
-  int* long_rows;    // [2][num_arcs / long_row + 1]
-  level_sums* sums;  // [3], 0
+  int* distance;      // [n], infinity
+  u32* predecessor;   // [n], -1; null: none are recorded
+  u32* visited;       // [2][words], 0: bitmaps
+  int* queue;         // [2][n]
+  row_piece* pieces;  // [2][2 * num_arcs / piece_arcs + 1]
+  level_sums* sums;   // [4], 0: of three levels in turn, and of a level that is collected
   search_state* state;
   u64* arrived;        // 0; of the barrier
   int* stopped_level;  // infinity; the level after which the search was cancelled or gave up
@@ -73,7 +79,7 @@ struct team {
   long long warp, warps;
 };
 
-// One level, as the threads see it. odd: which of the two queues and lists has its vertices.
+// One level, as the threads see it. odd: which of the two queues and lists of pieces is the level's.
 struct level_view {
   const graph& graph_;
   const search_memory& memory;
@@ -81,20 +87,11 @@ struct level_view {
   level_sums* sums;  // of the next level
   int level;
   bool odd;
-  long long max_long_rows;
 
   __device__ const int* queue() const { return memory.queue + (odd ? graph_.n : 0); }
   __device__ int* next_queue() const { return memory.queue + (odd ? 0 : graph_.n); }
-  __device__ const int* long_rows() const { return memory.long_rows + (odd ? max_long_rows : 0); }
-  __device__ int* next_long_rows() const { return memory.long_rows + (odd ? 0 : max_long_rows); }
-
-  // Counts a vertex of the next level, by all lanes of a warp; sums of the lanes' arcs are returned
-  // to be added later.
-  __device__ u64 arcs_of(bool is_new, int v) const {
-    if (!is_new) return 0;
-    const long long arcs = graph_.indptr[v + 1] - graph_.indptr[v];
-    if (arcs > long_row) next_long_rows()[atomicAdd(&sums->long_rows, 1u)] = v;
-    return u64(arcs);
+  __device__ row_piece* pieces(bool second) const {
+    return memory.pieces + (second ? 2 * graph_.num_arcs / piece_arcs + 1 : 0);
   }
 
   // Queues new vertices of the lanes of a warp, and returns the arcs of this lane's.
@@ -106,7 +103,17 @@ struct level_view {
     if (lane == leader) place = atomicAdd(&sums->vertices, u32(__popc(lanes)));
     place = __shfl_sync(~0u, place, leader) + __popc(lanes & lanes_below());
     if (is_new) next_queue()[place] = v;
-    return arcs_of(is_new, v);
+    const long long arcs = is_new ? graph_.indptr[v + 1] - graph_.indptr[v] : 0;
+    for (u32 rows = __ballot_sync(~0u, arcs > piece_arcs); rows; rows &= rows - 1) {
+      const int owner = __ffs(rows) - 1;
+      const int row = __shfl_sync(~0u, v, owner);
+      const long long row_arcs = __shfl_sync(~0u, arcs, owner);
+      const u32 count = u32((row_arcs + piece_arcs - 1) / piece_arcs);
+      if (lane == owner) place = atomicAdd(&sums->pieces, count);
+      const u32 first = __shfl_sync(~0u, place, owner);
+      for (u32 i = lane; i < count; i += 32) pieces(!odd)[first + i] = {row, i};
+    }
+    return u64(arcs);
   }
 
   // The arc of a vertex of this level, top-down, by all lanes of a warp.
@@ -128,8 +135,8 @@ struct level_view {
     if ((threadIdx.x & 31) == 0 && arcs) atomicAdd(&sums->arcs, arcs);
   }
 
-  // Top-down: each arc of `size` queued vertices, but for long rows.
-  __device__ void expand(team team_, u32 size) const {
+  // Top-down: each arc of the queued vertices, but for rows in pieces.
+  __device__ void expand_short(team team_, u32 size) const {
     const int lane = threadIdx.x & 31;
     u64 arcs = 0;
     for (long long first = 32 * team_.warp; first < size; first += 32 * team_.warps) {
@@ -140,7 +147,7 @@ struct level_view {
         v = fresh(&queue()[first + lane]);
         begin = graph_.indptr[v];
         const long long row = graph_.indptr[v + 1] - begin;
-        count = row <= long_row ? u32(row) : 0;
+        count = row <= piece_arcs ? u32(row) : 0;
       }
       u32 end = count;  // where this lane's arcs end among those of the warp
       for (int step = 1; step < 32; step *= 2) {
@@ -164,20 +171,26 @@ struct level_view {
     add_arcs(arcs);
   }
 
-  // Top-down: the long rows of this level, by the whole team.
-  __device__ void expand_long(team team_, u32 rows) const {
+  // Top-down: the level's pieces of rows, each by a warp.
+  __device__ void expand_pieces(team team_, u32 count) const {
     const int lane = threadIdx.x & 31;
     u64 arcs = 0;
-    for (u32 i = 0; i < rows; ++i) {
-      const int v = fresh(&long_rows()[i]);
-      const long long stop = graph_.indptr[v + 1];
-      long long base = graph_.indptr[v] + 32 * team_.warp;
-      for (; base < stop; base += 32 * team_.warps) {
+    for (long long i = team_.warp; i < count; i += team_.warps) {
+      const row_piece* piece = &pieces(odd)[i];
+      const int v = fresh(&piece->v);
+      const long long begin = graph_.indptr[v] + (long long)piece_arcs * fresh(&piece->number);
+      const long long stop = min(begin + piece_arcs, graph_.indptr[v + 1]);
+      for (long long base = begin; base < stop; base += 32) {
         const bool is_arc = base + lane < stop;
         arcs += visit(is_arc, v, is_arc ? graph_.indices[base + lane] : 0);
       }
     }
     add_arcs(arcs);
+  }
+
+  __device__ void expand(team team_, const level_sums& found) const {
+    expand_short(team_, found.vertices);
+    expand_pieces(team_, found.pieces);
   }
 
   __device__ bool is_visited(int v) const { return visited[v / 32] >> (v & 31) & 1; }
@@ -223,23 +236,19 @@ struct level_view {
       const u32 found = __ballot_sync(~0u, parent >= 0);
       if (lane == 0) next[word] = before | found;
       vertices += __popc(found);
-      arcs += arcs_of(parent >= 0, v);
+      if (parent >= 0) arcs += u64(graph_.indptr[v + 1] - graph_.indptr[v]);
     }
     add_arcs(arcs);
     if (lane == 0 && vertices) atomicAdd(&sums->vertices, vertices);
   }
 
-  // Queues the vertices of the next level, which was found bottom-up. sums: is counted up again.
+  // Queues the vertices of the next level, which was found bottom-up.
   __device__ void collect(team team_, const u32* next) const {
     const int lane = threadIdx.x & 31;
     const long long words = (graph_.n + 31) / 32;
     for (long long word = team_.warp; word < words; word += team_.warps) {
       const u32 found = next[word] & ~visited[word];
-      const bool is_new = found >> lane & 1;
-      u32 place = 0;
-      if (lane == 0 && found) place = atomicAdd(&sums->vertices, u32(__popc(found)));
-      place = __shfl_sync(~0u, place, 0) + __popc(found & lanes_below());
-      if (is_new) next_queue()[place] = int(32 * word + lane);
+      append(found >> lane & 1, int(32 * word + lane));
     }
   }
 };

@@ -220,7 +220,8 @@ def components():
         expected = mgraph.connected_components(each).labels
         assert (mgraph.connected_components(each.to_gpu()).labels.get() == expected).all()
         united = EdgeComponents(4000)
-        united.add(*each.to_gpu().to_edges()[:2])
+        edges = each.to_gpu().to_edges()
+        united.add(edges.src, edges.dst)
         assert (united.labels().get() == expected).all()
 
 

@@ -21,6 +21,7 @@ from tests.strategies import graphs
 pytestmark = pytest.mark.gpu
 
 ON_GPU = [method for method in METHODS if method not in ("auto", "dijkstra")]
+WITH_WEIGHTS = [method for method in ON_GPU if method != "bfs"]
 
 
 def assert_equal(graph, source, method, options=None, **request):
@@ -38,6 +39,8 @@ def assert_equal(graph, source, method, options=None, **request):
 @given(data=st.data())
 def test_small_graphs_of_all_kinds(method, data):
     graph = data.draw(graphs())
+    if method not in WITH_WEIGHTS:
+        graph = Graph(graph.indptr, graph.indices, None, graph.directed)
     vertices = st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=4)
     assert_equal(
         graph,
@@ -74,8 +77,10 @@ WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("weights", WEIGHTS)
-@pytest.mark.parametrize("method", ON_GPU)
+@pytest.mark.parametrize(
+    ("method", "weights"),
+    [("bfs", "none"), *((method, weights) for method in WITH_WEIGHTS for weights in WEIGHTS)],
+)
 def test_larger_graphs_of_all_types(method, weights):
     graph = random_graph(30_000, 120_000, WEIGHTS[weights])
     assert_equal(graph, [0, 17], method)
@@ -83,7 +88,7 @@ def test_larger_graphs_of_all_types(method, weights):
     assert_equal(graph, [5, 6, 7], method, targets=[11, 29_999], stop_at="first", joint=True)
 
 
-@pytest.mark.parametrize("method", ON_GPU)
+@pytest.mark.parametrize("method", WITH_WEIGHTS)
 def test_hubs_and_chains(method):
     model = CopyModel(200_000, 8, p=0.05, weights=(1, 99))
     edges, _ = model.edges(backend="cpu")
@@ -95,7 +100,7 @@ def test_hubs_and_chains(method):
     assert_equal(mgraph.from_edges(chain, backend="cpu"), 0, method)
 
 
-@pytest.mark.parametrize("method", ON_GPU)
+@pytest.mark.parametrize("method", WITH_WEIGHTS)
 @pytest.mark.parametrize(
     ("weights", "dtype"),
     [
@@ -110,7 +115,7 @@ def test_weights_near_the_end_of_their_type(method, weights, dtype):
     assert_equal(mgraph.from_edges(edges, directed=False, backend="cpu"), 0, method)
 
 
-@pytest.mark.parametrize("method", ON_GPU)
+@pytest.mark.parametrize("method", WITH_WEIGHTS)
 def test_lengths_of_float32_weights_are_summed_in_float64(method):
     ids = np.arange(100_001 if "frontier" not in method else 2001, dtype=np.int32)
     weights = np.full(ids.size - 1, 0.1, np.float32)
@@ -122,14 +127,14 @@ def test_lengths_of_float32_weights_are_summed_in_float64(method):
     assert float(distance[-1]) == pytest.approx(exact, rel=ids.size * 2.0**-53)
 
 
-@pytest.mark.parametrize("method", ON_GPU)
+@pytest.mark.parametrize("method", WITH_WEIGHTS)
 def test_a_cutoff_of_minus_zero(method):
     edges = EdgeList([0], [1], np.array([0.0]))
     assert_equal(mgraph.from_edges(edges, backend="cpu"), 0, method, cutoff=-0.0)
 
 
 @pytest.mark.parametrize("bridge", [2**54 - 3, 2**54 + 7, 3 * 2**53 + 1])
-@pytest.mark.parametrize("method", ON_GPU)
+@pytest.mark.parametrize("method", WITH_WEIGHTS)
 def test_lengths_beyond_the_digits_of_a_double(method, bridge):
     cluster = random_graph(300, 3000, lambda random, m: random.integers(1, 31, m), seed=bridge % 97)
     edges = cluster.to_edges()
