@@ -79,7 +79,7 @@ struct team {
   long long warp, warps;
 };
 
-// One level, as the threads see it. odd: which of the two queues and lists of pieces is the level's.
+// One level, as the threads see it. odd: which of the two queues and lists of pieces it has.
 struct level_view {
   const graph& graph_;
   const search_memory& memory;
