@@ -139,6 +139,15 @@ def _symmetrise(src: Any, dst: Any, weight: Any) -> tuple[Any, Any, Any]:
     return out_src, out_dst, out_weight
 
 
+def sort_rows(indptr: Any, indices: Any, weights: Any) -> None:
+    """Sort each row by destination, and parallel arcs by weight. weights: of size 0 for none."""
+    longest = int(np.diff(indptr).max(initial=0))
+    spare = np.empty(longest, indices.dtype), np.empty(min(longest, weights.size), weights.dtype)
+    for first, stop, *_ in row_pieces(indptr, _CHUNK_ARCS):
+        cancellation.raise_if_cancelled()
+        _sort_rows(indptr[first : stop + 1], indices, weights, *spare)
+
+
 def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: bool) -> Graph:
     """Build a graph from checked edges; the options are those of ``from_edges``."""
     src, dst = edges.src, edges.dst
@@ -159,11 +168,7 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     for chunk in cancellation.chunks(src.size, _CHUNK_ARCS):
         chunk_weight = weight[chunk] if weight.size else weight
         _scatter(src[chunk], dst[chunk], chunk_weight, cursor, indices, weights)
-    longest = int(np.diff(indptr).max(initial=0))
-    spare = np.empty(longest, dst.dtype), np.empty(min(longest, weight.size), weight.dtype)
-    for first, stop, *_ in row_pieces(indptr, _CHUNK_ARCS):
-        cancellation.raise_if_cancelled()
-        _sort_rows(indptr[first : stop + 1], indices, weights, *spare)
+    sort_rows(indptr, indices, weights)
     if merge:
         kept = _merge(indptr, indices, weights)
         indices, weights = indices[:kept].copy(), weights[:kept].copy()

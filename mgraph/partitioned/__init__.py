@@ -1,0 +1,36 @@
+"""Graphs whose arcs are spread over several workers, for those that no single one holds.
+
+Words. A *rank* is one worker's share of a computation, which all ranks run at the same time: a
+program in which each works on its own arrays and meets the others in an *exchange*. The *owner* of
+a vertex is the rank whose range of vertices holds it. A *ghost* of a rank is a vertex of another
+owner to which an arc of the rank leads.
+
+Layout (``rank_graph``). Rank r owns the vertices ``bounds[r]`` to ``bounds[r + 1]`` and all arcs
+that leave them, in rows. The ranges are cut where the ranks need equal memory, which follows the
+arcs (``partition``). Within a rank, its own vertices and its ghosts are numbered together, in
+ascending order of their global numbers: the rank's *local numbers*. They have 32 bits, whatever n
+is; ghosts of one owner are neighbours in them; and since the order is the global one, ties between
+vertices are broken as on one device. Per arc 4 bytes and the weight; per own vertex 8 bytes; per
+ghost 4 bytes at its rank and 4 at its owner. With weights of 32 bits that is 8 bytes per arc and at
+most 16 per vertex and rank it is a ghost of.
+
+Why ranges, and not hashing or two dimensions: of a preferential-attachment graph as of a road
+network, ranges of equal arcs keep the neighbours of neighbouring vertices together, so that a rank
+has few ghosts, and a file's rows, whose ``src`` ascend, have few owners. Hubs need no splitting:
+a row has at most n arcs, few compared with the arcs of a rank.
+
+Building (``build``). The files are read once, by all ranks, which keep the edges in the memory of
+the host. Two passes over them follow. Each sends every arc to the owner of its tail, step by step;
+the first counts the arcs of each row and notes which vertices are ghosts, and the second puts the
+arcs into place. Sorting the rows makes them independent of the order in which arcs came. Bytes sent
+per arc: twice 8 and its weight. Memory on a device: the finished rows, 1/5 byte per vertex of the
+whole graph, and one step of arcs.
+
+Computing. Algorithms live beside their one-device forms, ``ranked_*`` in ``shortest_paths/``,
+``components/`` and ``spanning_trees/``. Each round has a local phase, in which a rank goes on until
+only other ranks could tell it more, and an exchange. A ghost has the best value that its rank has
+proposed to the owner, so that only better ones are sent, each ghost once per round.
+
+Exchange (``exchange``). One interface, all-to-all of arrays. ``exchange_gpu`` is NCCL;
+``mgraph.distributed`` has one over Dask's own connections between workers.
+"""

@@ -1,0 +1,51 @@
+"""How the ranks of a computation meet: all of them call the same methods in the same order."""
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mgraph.errors import ClusterError
+
+Message = tuple[Any, ...]  # one-dimensional arrays
+
+
+class ExchangeLostError(ClusterError):
+    """Another rank has ended, or cannot be reached. The ranks that are left end as well."""
+
+
+class Exchange(abc.ABC):
+    """The ranks of one computation, seen by one of them.
+
+    rank: this one's number. size: the number of ranks.
+    """
+
+    rank: int
+    size: int
+
+    @abc.abstractmethod
+    def all_to_all(self, messages: Sequence[Message]) -> list[Message]:
+        """Send ``messages[r]`` to each rank r, and return what each rank sent to this one.
+
+        A message has any arrays of any lengths; all ranks send as many, of the same types. The
+        rank's own message is returned as it is. Arrays that were sent may be changed afterwards.
+        Raises ExchangeLostError.
+        """
+
+    def all_gather(self, *arrays: Any) -> list[Message]:
+        """Return the arrays of each rank."""
+        return self.all_to_all([arrays] * self.size)
+
+    def all_reduce(self, values: Any, reduce: Callable[[Any], Any] = np.sum) -> np.ndarray:
+        """Return ``reduce`` of all ranks' values along the first axis: a few numbers, on the host.
+
+        reduce: such as ``np.max``; it takes ``axis``. The result is the same on all ranks.
+        """
+        gathered = self.gather_numbers(np.atleast_1d(np.asarray(values)))
+        reduced: np.ndarray = reduce(np.stack(gathered), axis=0)  # type: ignore[call-arg]
+        return reduced
+
+    def gather_numbers(self, values: np.ndarray) -> list[np.ndarray]:
+        """Return a small array of each rank, all of them on the host and of the same length."""
+        return [array for (array,) in self.all_gather(values)]

@@ -1,0 +1,85 @@
+"""One rank's share of a graph."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mgraph.core.choices import Device
+from mgraph.partitioned.partition import Partition
+
+
+@dataclass(frozen=True)
+class RankGraph:
+    """The vertices that a rank owns, their arcs, and its ghosts; the package describes the layout.
+
+    indptr: int64, where the rows of its own vertices begin. heads: uint32, local numbers, ascending
+    in each row. weights: of the arcs, or None. ghosts: uint32, each ghost's position in its owner's
+    range, ascending by local number. ghost_bounds: ``(size + 1,)`` int64, where the ghosts of each
+    owner begin. exports: by rank, uint32, the positions of the own vertices that are ghosts there,
+    in the order of its ghosts. below: the number of ghosts with smaller numbers than the own
+    vertices. Arrays are on the backend but for ``ghost_bounds``.
+    num_arcs, min_weight, max_weight, sum_weight: of the whole graph. directed: whether arcs may
+    lack their mirrors.
+    """
+
+    backend: Device
+    rank: int
+    partition: Partition
+    indptr: Any
+    heads: Any
+    weights: Any
+    ghosts: Any
+    ghost_bounds: np.ndarray
+    exports: tuple[Any, ...]
+    num_arcs: int
+    directed: bool
+    min_weight: int | float = 1
+    max_weight: int | float = 1
+    sum_weight: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        return self.partition.bounds.size - 1
+
+    @property
+    def n(self) -> int:
+        """The number of vertices of the whole graph."""
+        return self.partition.n
+
+    @property
+    def first(self) -> int:
+        """The first vertex of the rank."""
+        return int(self.partition.bounds[self.rank])
+
+    @property
+    def owned(self) -> int:
+        """The number of vertices of the rank."""
+        return len(self.partition.owned(self.rank))
+
+    @property
+    def below(self) -> int:
+        """The number of ghosts of lower ranks; the own vertices' local numbers begin there."""
+        return int(self.ghost_bounds[self.rank])
+
+    @property
+    def locals(self) -> int:
+        """The number of own vertices and ghosts."""
+        return self.owned + int(self.ghost_bounds[-1])
+
+    def ghost_range(self, owner: int) -> slice:
+        """The local numbers of the ghosts of another owner."""
+        first, stop = self.ghost_bounds[owner : owner + 2].tolist()
+        shift = self.owned if owner > self.rank else 0
+        return slice(first + shift, stop + shift)
+
+    @property
+    def own_range(self) -> slice:
+        """The local numbers of the own vertices."""
+        return slice(self.below, self.below + self.owned)
+
+    @property
+    def ghost_ranges(self) -> list[slice]:
+        """The local numbers of the ghosts of each owner; none of the rank itself."""
+        return [self.ghost_range(owner) for owner in range(self.size)]

@@ -1,0 +1,143 @@
+"""Shortest paths on a partitioned graph: delta-stepping in rounds of local work and an exchange.
+
+Source: U. Meyer, P. Sanders, "Δ-stepping: a parallelizable shortest path algorithm" (2003), with
+near-far's two queues (Davidson et al. 2014) in place of its buckets. ``mgraph.partitioned``
+describes ranks, own vertices, ghosts and local numbers.
+
+A rank has a tentative distance for each of its local numbers: of its own vertices, and of ghosts,
+where it is the best length that the rank knows of. Vertices with a distance below the threshold are
+near, the others far.
+
+    settle   relax the arcs of near vertices until none of the rank's own is near. A ghost has no
+             arcs here: one that is near waits to be sent, and one that is far need not be sent yet.
+    send     the distances of near ghosts to their owners, of each ghost one; take what other ranks
+             send, where it is better than what is known
+    advance  when no rank had anything to send: all within the threshold are settled. It becomes the
+             least distance of a far vertex of any rank, and ``delta`` more.
+
+Distances do not depend on the ranks: each is the least sum over the arcs of a path, added up from
+its source. Predecessors come from distances afterwards (``partitioned_predecessors``).
+
+Cost per threshold: a few rounds, which grow with how often a shortest path changes its owner within
+``delta``. Bytes sent: 4 and a distance for each ghost that is improved, per round. Memory per rank:
+a distance, 1 byte and 8 bytes for queues per own vertex and ghost.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.partitioned.exchange import Exchange
+from mgraph.partitioned.rank_graph import RankGraph
+from mgraph.shortest_paths.problem import infinity_of
+
+
+class RankPaths(NamedTuple):
+    """What a search found, for the vertices that a rank owns.
+
+    distance: infinity where unreached. predecessor: global numbers, -1 for none, or None. rounds:
+    of exchanges, without those for predecessors.
+    """
+
+    distance: Any
+    predecessor: Any
+    rounds: int
+
+
+class Limits(NamedTuple):
+    """Where a search may end. targets: global numbers, each once. cutoff: a finite length."""
+
+    targets: np.ndarray
+    stop_at_first: bool
+    cutoff: Any
+
+
+def search(
+    exchange: Exchange,
+    graph: RankGraph,
+    sources: Sequence[int],
+    limits: Limits,
+    *,
+    dtype: np.dtype,
+    delta: float,
+    predecessors: bool,
+) -> RankPaths:
+    """Search from all sources at once; the same call at every rank.
+
+    sources: global numbers, each once. dtype: of distances. delta: above 0.
+    """
+    from mgraph.shortest_paths.partitioned_predecessors import find_predecessors
+
+    if graph.backend == "gpu":
+        from mgraph.shortest_paths.partitioned_delta_stepping_gpu import Search
+    else:
+        from mgraph.shortest_paths.partitioned_delta_stepping_cpu import (  # type: ignore[assignment]
+            Search,
+        )
+    infinity = infinity_of(dtype)
+    own_sources, own_targets = (own(graph, vertices) for vertices in (sources, limits.targets))
+    state: Any = Search(graph, dtype, limits.cutoff)
+    threshold = _after(dtype.type(0), delta, infinity)
+    state.begin(own_sources)
+    bound, rounds = infinity, 0
+    while True:
+        state.settle(threshold)
+        sent = state.outgoing()
+        count = np.array([sum(positions.size for positions, _ in sent)])
+        received = exchange.all_to_all([(*message, count) for message in sent])
+        rounds += 1
+        for rank, (positions, lengths, _) in enumerate(received):
+            if rank != exchange.rank and positions.size:
+                state.receive(positions, lengths, threshold)
+        if sum(int(each[0]) for *_, each in received):
+            continue
+        nearest = _nearest(exchange, state.nearest(), infinity)
+        bound = min(bound, _target_bound(exchange, state, own_targets, limits, threshold, infinity))
+        if nearest > min(bound, limits.cutoff) or nearest == infinity:
+            break
+        threshold = _after(nearest, delta, infinity)
+        state.advance(threshold)
+    distance = state.finish(bound)
+    predecessor = None
+    if predecessors:
+        predecessor = find_predecessors(exchange, graph, distance, own_sources, infinity)
+    return RankPaths(distance[graph.own_range], predecessor, rounds)
+
+
+def own(graph: RankGraph, vertices: Any) -> np.ndarray:
+    """Return the positions of those vertices that the rank owns."""
+    values = np.asarray(vertices, np.int64)
+    values = values[(values >= graph.first) & (values < graph.first + graph.owned)]
+    return values - graph.first
+
+
+def _after(length: Any, delta: float, infinity: Any) -> Any:
+    """Return the threshold ``delta`` beyond a length: above it, at most infinity."""
+    dtype = np.dtype(type(infinity))
+    if dtype.kind == "f":
+        return max(length + dtype.type(delta), np.nextafter(length, infinity))
+    return dtype.type(min(int(length) + max(1, int(min(delta, 2**62))), int(infinity)))
+
+
+def _nearest(exchange: Exchange, value: Any, infinity: Any) -> Any:
+    (nearest,) = exchange.all_reduce(np.array([value], type(infinity)), np.min)
+    return nearest
+
+
+def _target_bound(
+    exchange: Exchange, state: Any, targets: np.ndarray, limits: Limits, threshold: Any, infinity: Any
+) -> Any:
+    """Return the distance beyond which nothing is asked for, infinity while it is unknown."""
+    if not limits.targets.size:
+        return infinity
+    lengths = state.lengths(targets)
+    settled = lengths[lengths < threshold]
+    extreme = np.min if limits.stop_at_first else np.max
+    # A rank without settled targets adds nothing to either extreme.
+    nothing = infinity if limits.stop_at_first else infinity.dtype.type(0)
+    value = extreme(settled) if settled.size else nothing
+    (count,) = exchange.all_reduce(settled.size)
+    (bound,) = exchange.all_reduce(np.array([value], type(infinity)), extreme)
+    needed = 1 if limits.stop_at_first else limits.targets.size
+    return bound if count >= needed else infinity

@@ -1,0 +1,135 @@
+"""One rank's steps of ``partitioned_predecessors`` on a core."""
+
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import cancellation
+from mgraph.core.compiled import compiled
+from mgraph.partitioned.rank_graph import RankGraph
+
+
+class Proposals:
+    """The smallest tail that is proposed as each local number's predecessor.
+
+    is_missing: uint8, by local number, whether a reached vertex has no predecessor.
+    """
+
+    def __init__(self, graph: RankGraph, distance: Any, infinity: Any, dtype: np.dtype) -> None:
+        """Allocate memory. distance: by local number, exact. dtype: of predecessors."""
+        self._graph, self._distance, self._infinity = graph, distance, infinity
+        self._none = np.iinfo(dtype).max  # no vertex has this number
+        self._predecessor = np.full(graph.locals, self._none, dtype)
+        self.is_missing: Any = None  # until levels begin
+        weights = graph.weights
+        if weights is None:
+            weights = np.broadcast_to(np.array(1, distance.dtype), max(graph.heads.size, 2))
+        self._rows = graph.indptr, graph.heads, weights
+
+    def propose_nearer(self) -> None:
+        """Propose the tails of tight arcs from smaller distances."""
+        first = np.array([self._graph.below, self._graph.first], np.int64)
+        _propose_nearer(
+            *self._rows, self._distance, self._infinity, self._predecessor, first,
+            cancellation.cancel_flag(),
+        )  # fmt: skip
+        cancellation.raise_if_cancelled()
+
+    def outgoing(self) -> list[tuple[Any, Any]]:
+        """Return the proposals for ghosts, by owner: positions and tails; they are forgotten."""
+        graph, messages = self._graph, []
+        for owner, ghosts in enumerate(graph.ghost_ranges):
+            tails = self._predecessor[ghosts]
+            chosen = np.flatnonzero(tails != self._none)
+            first = graph.ghost_bounds[owner]
+            messages.append((graph.ghosts[first + chosen], tails[chosen]))
+            if self.is_missing is not None:
+                self.is_missing[ghosts][chosen] = 0  # the owner gives it a predecessor now
+            tails[:] = self._none
+        return messages
+
+    def receive(self, positions: Any, tails: Any) -> None:
+        """Take other ranks' proposals for own vertices."""
+        own = self._graph.own_range
+        if self.is_missing is not None:  # some ranks do not know which are not missing any more
+            is_open = self.is_missing[own][positions] != 0
+            positions, tails = positions[is_open], tails[is_open]
+        np.minimum.at(self._predecessor[own], positions, tails)
+
+    def count_missing(self, sources: Any) -> int:
+        """Return how many own vertices but sources are reached and have no predecessor."""
+        own = self._graph.own_range
+        self._predecessor[own][sources] = -1
+        is_reached = self._distance[own] != self._infinity
+        return int(np.count_nonzero(is_reached & (self._predecessor[own] == self._none)))
+
+    def begin_levels(self, sources: Any) -> None:
+        """Let those vertices be level 0 that are sources or have a predecessor."""
+        own = self._graph.own_range
+        self.is_missing = np.zeros(self._graph.locals, np.uint8)
+        is_reached = self._distance[own] != self._infinity
+        self.is_missing[own] = is_reached & (self._predecessor[own] == self._none)
+        self._is_new = is_reached & (self.is_missing[own] == 0)
+
+    def list_zero_arcs(self) -> None:
+        """Find the arcs that add nothing and lead to vertices without a predecessor."""
+        self._tails, self._heads = _list_zero_arcs(
+            *self._rows, self._distance, self._infinity, self.is_missing, self._graph.below
+        )
+
+    def propose_level(self) -> None:
+        """Propose the tails that got their predecessor in the level before."""
+        chosen = self._is_new[self._tails]
+        tails, heads = self._tails[chosen], self._heads[chosen]
+        is_open = self.is_missing[heads] != 0
+        tails, heads = tails[is_open], heads[is_open]
+        numbers = (tails + self._graph.first).astype(self._predecessor.dtype)
+        np.minimum.at(self._predecessor, heads, numbers)
+
+    def end_level(self) -> int:
+        """Return how many own vertices have got their predecessor in this level."""
+        own = self._graph.own_range
+        missing = self.is_missing[own]
+        has_one = self._predecessor[own] != self._none
+        self._is_new = (missing != 0) & has_one
+        missing[self._is_new] = 0
+        return int(np.count_nonzero(self._is_new))
+
+    def finish(self) -> Any:
+        """Return the predecessors of own vertices."""
+        own = self._predecessor[self._graph.own_range].copy()
+        own[own == self._none] = -1
+        return own
+
+
+@compiled
+def _propose_nearer(
+    indptr, heads, weights, distance, infinity, predecessor, first, cancel_flag
+):
+    below, first_vertex = first
+    for row in range(indptr.size - 1):
+        if cancel_flag[0]:
+            break
+        length = distance[below + row]
+        if length == infinity:
+            continue
+        for arc in range(indptr[row], indptr[row + 1]):
+            head = np.uint64(heads[arc])
+            known = distance[head]
+            if length < known and length + weights[arc] == known:
+                predecessor[head] = min(np.int64(predecessor[head]), first_vertex + row)
+
+
+@compiled
+def _list_zero_arcs(indptr, heads, weights, distance, infinity, is_missing, below):
+    tails, ends = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
+    for row in range(indptr.size - 1):
+        length = distance[below + row]
+        if length == infinity:
+            continue
+        for arc in range(indptr[row], indptr[row + 1]):
+            head = np.uint64(heads[arc])
+            if is_missing[head] and length + weights[arc] == distance[head]:
+                tails.append(np.int64(row))
+                ends.append(np.int64(head))
+    return np.array(tails), np.array(ends)

@@ -1,0 +1,38 @@
+"""Graphs divided among ranks."""
+
+import numpy as np
+
+from mgraph.partitioned import build
+from tests.partitioned.thread_exchange import run_ranks
+
+
+def edges_of(graph):
+    """The edges of a graph, each of an undirected one once."""
+    return graph.to_edges()
+
+
+def divide(edges, size, seed=0):
+    """Divide edges among ranks at random, in blocks of any order."""
+    random = np.random.default_rng(seed)
+    rank = random.integers(0, size, len(edges))
+    shares = []
+    for each in range(size):
+        mine = random.permutation(np.flatnonzero(rank == each))
+        columns = [column[mine] for column in edges]
+        half = len(mine) // 2
+        cut = [type(edges)(*(column[part] for column in columns)) for part in (slice(0, half), slice(half, None))]
+        shares.append(cut)
+    return shares
+
+
+def on_ranks(graph, size, program, seed=0):
+    """Return ``program(exchange, rank_graph)`` of each rank."""
+    edges = edges_of(graph)
+    shares = divide(edges, size, seed)
+    dtype = None if graph.weights is None else graph.weights.dtype
+    request = build.Request(graph.n, dtype, graph.directed)
+
+    def run(exchange):
+        return program(exchange, build.build(exchange, shares[exchange.rank], request))
+
+    return run_ranks(size, run)
