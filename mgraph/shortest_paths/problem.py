@@ -14,15 +14,29 @@ from mgraph.shortest_paths.power_governor import PowerGovernor
 FEW_ARCS = 8  # per vertex on average: as on roads, where searches go far in small steps
 
 
+class WeightFacts(NamedTuple):
+    """What path lengths depend on. dtype: of the weights; None: each arc counts 1."""
+
+    n: int
+    dtype: np.dtype | None
+    min_weight: int | float
+    max_weight: int | float
+
+
 def length_dtype(graph: Graph) -> np.dtype:
+    """Return the type of path lengths in a graph; see ``length_dtype_of``."""
+    dtype = None if graph.weights is None else graph.weights.dtype
+    return length_dtype_of(WeightFacts(graph.n, dtype, *graph.weight_range))
+
+
+def length_dtype_of(facts: WeightFacts) -> np.dtype:
     """Return the type of path lengths: int32, int64 where int32 might overflow, or float64.
 
     Fractional weights are summed in float64 always, since float32 sums of long paths lose digits.
     No shortest path has more than n - 1 arcs, and a search tries at most one arc beyond its end.
     It raises UsageError for negative, NaN or infinite weights, and where 64 bits might overflow.
     """
-    weights = graph.weights
-    min_weight, max_weight = graph.weight_range
+    n, weight_dtype, min_weight, max_weight = facts
     if not min_weight >= 0:  # NaN included
         raise UsageError(
             f"weights must be at least 0 for shortest paths (the minimum is {min_weight}); no "
@@ -34,20 +48,20 @@ def length_dtype(graph: Graph) -> np.dtype:
             "`drop_infinite=True` to leave such arcs out"
         )
     dtype: np.dtype = np.dtype(np.float64)
-    if weights is not None and weights.dtype.kind == "f":
+    if weight_dtype is not None and weight_dtype.kind == "f":
         # Each addition is rounded, which at most doubles a path's length.
-        max_length = max_weight * graph.n * (1 + min(1.0, graph.n * float(np.finfo(float).eps)))
+        max_length = max_weight * n * (1 + min(1.0, n * float(np.finfo(float).eps)))
         limit: float = float(np.finfo(float).max)
     else:
-        max_length = int(max_weight) * graph.n
+        max_length = int(max_weight) * n
         needs_int64 = max_length >= np.iinfo(np.int32).max or (
-            weights is not None and weights.itemsize > 4
+            weight_dtype is not None and weight_dtype.itemsize > 4
         )
         dtype = np.dtype(np.int64 if needs_int64 else np.int32)
         limit = np.iinfo(dtype).max
     if max_length >= limit:
         raise UsageError(
-            f"a path of {graph.n:,} arcs of weight {max_weight:,} would overflow {dtype}; scale "
+            f"a path of {n:,} arcs of weight {max_weight:,} would overflow {dtype}; scale "
             f"the weights down{'' if dtype == np.float64 else ' or use float64'}"
         )
     return dtype
@@ -135,30 +149,53 @@ def _max_length_within(cutoff: Any, dtype: np.dtype) -> Any:
     return length if float(length) <= cutoff else np.nextafter(length, dtype.type(0))
 
 
-def check_request(
-    graph: Graph, source: Any, *, joint: bool, targets: Any, stop_at: str, cutoff: Any
-) -> SearchRequest:
-    """Check the parameters of ``mgraph.sssp`` before any work. Raises UsageError."""
-    if not isinstance(graph, Graph):
-        raise UsageError(f"graph must be a mgraph.Graph (got {type(graph).__name__})")
-    dtype = length_dtype(graph)
-    sources = checked_vertices("source", source, graph.n)
-    if not sources.size:
+class SearchLimits(NamedTuple):
+    """Checked limits of a search.
+
+    dtype: of distances. targets: int64, each once. cutoff: a finite length of type ``dtype``.
+    """
+
+    dtype: np.dtype
+    targets: np.ndarray
+    stop_at_first: bool
+    cutoff: Any
+
+
+def check_search(
+    facts: WeightFacts, source: Any, *, targets: Any, stop_at: str, cutoff: Any
+) -> SearchLimits:
+    """Check the parameters of a search. Raises UsageError."""
+    dtype = length_dtype_of(facts)
+    if not checked_vertices("source", source, facts.n).size:
         raise UsageError("source must name at least one vertex (got none)")
     if stop_at not in ("last", "first"):
         raise UsageError(f"stop_at must be 'last' or 'first' (got {stop_at!r})")
-    target_vertices = checked_vertices("targets", [] if targets is None else targets, graph.n)
+    target_vertices = checked_vertices("targets", [] if targets is None else targets, facts.n)
     if targets is not None and not target_vertices.size:
         raise UsageError(
             "targets must name at least one vertex (got none); leave it out to search everywhere"
         )
     if cutoff is not None and not cutoff >= 0:
         raise UsageError(f"cutoff must be at least 0 (got {cutoff})")
+    length = _max_length_within(np.inf if cutoff is None else cutoff, dtype)
+    return SearchLimits(dtype, np.unique(target_vertices), stop_at == "first", length)
+
+
+def check_request(
+    graph: Graph, source: Any, *, joint: bool, targets: Any, stop_at: str, cutoff: Any
+) -> SearchRequest:
+    """Check the parameters of ``mgraph.sssp`` before any work. Raises UsageError."""
+    if not isinstance(graph, Graph):
+        raise UsageError(f"graph must be a mgraph.Graph (got {type(graph).__name__})")
+    weight_dtype = None if graph.weights is None else graph.weights.dtype
+    facts = WeightFacts(graph.n, weight_dtype, *graph.weight_range)
+    limits = check_search(facts, source, targets=targets, stop_at=stop_at, cutoff=cutoff)
+    sources = checked_vertices("source", source, graph.n)
     return SearchRequest(
         graph,
-        dtype,
+        limits.dtype,
         [np.unique(sources)] if joint else [sources[i : i + 1] for i in range(sources.size)],
-        np.unique(target_vertices),
-        stop_at == "first",
-        _max_length_within(np.inf if cutoff is None else cutoff, dtype),
+        limits.targets,
+        limits.stop_at_first,
+        limits.cutoff,
     )

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from mgraph import compilation, timings
@@ -61,11 +61,12 @@ def submit_parts(
     arguments: Mapping[int, Any],
     *,
     verb: str,
+    workers: Sequence[str] | None = None,
     **common: Any,
 ) -> dict[int, Any]:
     """Start ``task(argument, **common)`` for each part; return the futures by part.
 
-    arguments: by part. ``common`` is sent with every task, so it must be small; a future among it
+    arguments: by part. workers: by part, the address of the only worker that may run its task. ``common`` is sent with every task, so it must be small; a future among it
     stands for its result, which each worker gets once.
     On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name, within
     the span of the submitted workflow if there is one.
@@ -78,7 +79,16 @@ def submit_parts(
     values = {name: value for name, value in common.items() if name not in results}
     performed = functools.partial(perform, task=task, **values)
     with explaining(describe_task(verb)), spans(verb):
-        futures = cluster.client.map(performed, list(arguments.values()), key=keys, **results)
+        if workers is None:
+            futures = cluster.client.map(performed, list(arguments.values()), key=keys, **results)
+        else:
+            futures = [
+                cluster.client.submit(
+                    performed, arguments[index], key=key, workers=[workers[index]],
+                    allow_other_workers=False, pure=False, **results,
+                )
+                for index, key in zip(arguments, keys, strict=True)
+            ]  # fmt: skip
     return dict(zip(arguments, futures, strict=True))
 
 
@@ -140,13 +150,17 @@ def run_parts(
     verb: str,
     unit: str = "edges",
     progress: TextIO | None = sys.stderr,
+    workers: Sequence[str] | None = None,
+    on_submit: Callable[[Sequence[Any]], None] = lambda futures: None,
     **common: Any,
 ) -> dict[int, Any]:
     """Submit a task per part, and fetch the results as they come, several per request.
 
-    So a worker that dies loses the tasks that it was running, and no finished result.
+    So a worker that dies loses the tasks that it was running, and no finished result. workers: as
+    for ``submit_parts``. on_submit: receives the futures.
     """
-    futures = submit_parts(cluster, task, arguments, verb=verb, **common)
+    futures = submit_parts(cluster, task, arguments, verb=verb, workers=workers, **common)
+    on_submit(list(futures.values()))
     results: dict[int, Any] = {}
     batches = _finished_batches(cluster, futures, sizes, verb, unit, progress)
     with (

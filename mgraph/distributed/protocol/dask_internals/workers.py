@@ -26,6 +26,40 @@ def is_wanted(worker: Any, key: Any) -> bool:
     return task is not None and task.state != "cancelled"
 
 
+@needs("worker.handlers")
+def add_handler(worker: Any, operation: str, handler: Callable[..., Any]) -> None:
+    """Let a worker answer other workers' requests of that name with a coroutine function.
+
+    Handlers are otherwise fixed when a worker is constructed; streams of events, which have a
+    public way, give no answer.
+    """
+    worker.handlers[operation] = handler
+
+
+@needs("worker.handlers")
+def remove_handler(worker: Any, operation: str) -> None:
+    """Take a handler back that ``add_handler`` has added."""
+    worker.handlers.pop(operation, None)
+
+
+@needs("worker.rpc", "distributed.protocol:to_serialize")
+async def ask_worker(worker: Any, address: str, operation: str, *, data: Any, **more: Any) -> Any:
+    """Send a request to another worker, over the connections that workers fetch results with.
+
+    data: arrays, which are sent as they are. The cluster's protocol and security are used; public
+    ways from worker to worker lead over the scheduler, or over tasks' results.
+    """
+    from distributed.protocol import to_serialize
+
+    return await getattr(worker.rpc(address), operation)(data=to_serialize(data), **more)
+
+
+@needs("worker.loop.asyncio_loop")
+def event_loop(worker: Any) -> Any:
+    """Return the asyncio loop in which a worker's handlers and connections live."""
+    return worker.loop.asyncio_loop
+
+
 @needs("worker.execute")
 def annotate_execution(worker: Any, name: str) -> None:
     """Put each task's annotation ``name`` in force while the worker executes the task.

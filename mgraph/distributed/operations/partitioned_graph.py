@@ -1,0 +1,275 @@
+"""A graph over the memory of all workers of a cluster: ``mgraph.open_partitioned``.
+
+``mgraph.partitioned`` has the design. Here the ranks are workers, and their programs tasks.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numpy as np
+
+from mgraph.core.arrays import checked_vertices
+from mgraph.core.choices import Backend
+from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
+from mgraph.distributed.operations.partitioned_tasks import (
+    BuildPlan,
+    RankFacts,
+    SearchPlan,
+    build_rank,
+    fetch_rank,
+    forget_rank,
+    search_rank,
+)
+from mgraph.distributed.operations.ranks import Ranks, ranks_of
+from mgraph.distributed.operations.spanning_forest_plan import Batches, group_neighbours
+from mgraph.distributed.operations.streamed_dataset import open_streamed
+from mgraph.errors import UsageError
+from mgraph.io.dataset import EdgeDataset, Part
+
+_READING = ("src", "dst", "weight", "drop_infinite")
+
+
+@dataclass(frozen=True)
+class PartitionedPaths:
+    """Shortest paths on a partitioned graph; distances and predecessors stay on the workers.
+
+    Attributes
+    ----------
+    sources : tuple of int
+        Where the search began.
+    reached : int
+        Vertices reached, the sources included.
+    max_distance : int or float
+        The greatest distance of a vertex that was reached.
+    rounds : int
+        Exchanges between the workers.
+    seconds : float
+        Of the search, when all workers had begun.
+    """
+
+    graph: "PartitionedGraph"
+    name: str
+    sources: tuple[int, ...]
+    reached: int
+    max_distance: int | float
+    rounds: int
+    seconds: float
+    has_predecessors: bool
+
+    def distance(self) -> np.ndarray:
+        """Fetch the distances ``(n,)``, infinity or the type's maximum where unreached."""
+        return self.graph._fetch(self.name, 0)
+
+    def predecessor(self) -> np.ndarray:
+        """Fetch the predecessors ``(n,)``, -1 at the sources and where unreached."""
+        if not self.has_predecessors:
+            raise UsageError("the search recorded no predecessors; pass `predecessors=True`")
+        return self.graph._fetch(self.name, 1)
+
+    def release(self) -> None:
+        """Let the workers forget the result."""
+        self.graph._run(forget_rank, "release", name=self.name)
+
+
+class PartitionedGraph:
+    """A graph whose arcs are spread over the workers; ``open_partitioned`` makes it.
+
+    Attributes
+    ----------
+    n, num_arcs : int
+        Vertices and arcs of the whole graph; an edge that is undirected is two arcs, and loops are
+        left out.
+    directed : bool
+        Whether arcs may lack their mirrors.
+    ranks : tuple of RankFacts
+        The share of each worker: first vertex, vertices, arcs, ghosts, bytes, seconds.
+    """
+
+    def __init__(self, ranks: Ranks, plan: BuildPlan) -> None:
+        """Name the graph; ``open_partitioned`` builds it."""
+        self.n, self.directed = plan.n, plan.directed
+        self._ranks, self._plan = ranks, plan
+        self._lock = threading.Lock()
+        self._facts: tuple[RankFacts, ...] = ()
+
+    @property
+    def ranks(self) -> tuple[RankFacts, ...]:
+        """The share of each worker."""
+        return self._facts
+
+    @property
+    def num_arcs(self) -> int:
+        """Arcs of the whole graph."""
+        return self._facts[0].num_arcs
+
+    @property
+    def backend(self) -> str:
+        """Where the workers hold the graph and compute."""
+        return self._plan.backend
+
+    def __repr__(self) -> str:
+        """Return the numbers of vertices, arcs and workers."""
+        size = f"n={self.n}, num_arcs={self.num_arcs}, workers={self._ranks.size}"
+        return f"PartitionedGraph({size}, {self.backend})"
+
+    def sssp(
+        self,
+        source: Any,
+        *,
+        targets: Any = None,
+        stop_at: str = "last",
+        cutoff: float | None = None,
+        delta: float | None = None,
+        predecessors: bool = False,
+        progress: TextIO | None = None,
+    ) -> PartitionedPaths:
+        """Shortest paths from one source, or from several at once.
+
+        Parameters
+        ----------
+        source : int or array_like of int
+            Vertices at distance 0.
+        targets, stop_at, cutoff
+            As for ``mgraph.sssp``.
+        delta : float, optional
+            The width of a step of distances; by default from the weights.
+        predecessors : bool, default False
+            Also find each vertex's predecessor.
+        progress : TextIO, optional
+            The stream for a progress line.
+
+        Returns
+        -------
+        PartitionedPaths
+        """
+        from mgraph.shortest_paths.problem import WeightFacts, check_search
+
+        dtype = None if len(self._plan.dtypes) < 3 else self._plan.dtypes[2]
+        facts = self._facts[0]
+        request = check_search(
+            WeightFacts(self.n, dtype, facts.min_weight, facts.max_weight),
+            source, targets=targets, stop_at=stop_at, cutoff=cutoff,
+        )  # fmt: skip
+        mean_weight = facts.sum_weight / max(self.num_arcs, 1) or 1.0
+        mean_degree = self.num_arcs / max(self.n, 1)
+        plan = SearchPlan(
+            f"paths-{time.time_ns()}",
+            tuple(np.unique(checked_vertices("source", source, self.n)).tolist()),
+            tuple(request.targets.tolist()),
+            request.stop_at_first,
+            request.cutoff,
+            request.dtype,
+            delta or 32 * mean_weight / max(mean_degree, 1.0),
+            predecessors,
+        )
+        found = self._run(search_rank, "sssp", progress=progress, plan=plan)
+        return PartitionedPaths(
+            self,
+            plan.name,
+            plan.sources,
+            sum(facts.reached for facts in found),
+            max(facts.max_distance for facts in found),
+            found[0].rounds,
+            max(facts.seconds for facts in found),
+            predecessors,
+        )
+
+    def _build(self, dataset: EdgeDataset, shares: list[list[Part]], progress: Any) -> None:
+        sizes = [sum(map(len, parts)) for parts in shares]
+        self._facts = tuple(
+            self._ranks.run(
+                build_rank, shares, verb="partition", sizes=sizes, progress=progress,
+                plan=self._plan,
+            )
+        )  # fmt: skip
+
+    def _run(self, program: Any, verb: str, progress: Any = None, **options: Any) -> list[Any]:
+        """Run a program at all ranks, one after another."""
+        with self._lock:
+            arcs = [facts.arcs for facts in self._facts]
+            return self._ranks.run(
+                program, [None] * self._ranks.size, verb=verb, sizes=arcs, unit="arcs",
+                progress=progress, **options,
+            )  # fmt: skip
+
+    def _fetch(self, name: str, index: int) -> np.ndarray:
+        pieces = self._run(fetch_rank, "fetch", name=name, index=index)
+        return np.concatenate(pieces)
+
+
+@contextlib.contextmanager
+def open_partitioned(
+    location: str | os.PathLike[str],
+    *,
+    cluster: ClusterLike = None,
+    backend: Backend = "auto",
+    symmetrise: bool = False,
+    reading: Mapping[str, Any] | None = None,
+    progress: TextIO | None = None,
+) -> Iterator[PartitionedGraph]:
+    """Open a dataset as a graph that is spread over the memory of all workers of a cluster.
+
+    Parameters
+    ----------
+    location : path or ``s3://`` address
+        A folder of Parquet files with columns ``src``, ``dst`` and, for weights, ``weight``, or one
+        file, which every worker can read.
+    cluster : Cluster or ClusterSpec, optional
+        By default what ``mgraph.connect()`` finds.
+    backend : {"auto", "cpu", "gpu"}, default "auto"
+        Where the workers hold the graph; ``auto`` is a GPU if every worker has one.
+    symmetrise : bool, default False
+        Add the reverse of every arc to a directed graph.
+    reading : mapping, optional
+        Any of the arguments src, dst, weight and drop_infinite of ``mgraph.read_graph``.
+    progress : TextIO, optional
+        The stream for a progress line, such as ``sys.stderr``.
+
+    Yields
+    ------
+    PartitionedGraph
+        The graph; the workers let go of it at the end of the block.
+
+    Raises
+    ------
+    UsageError, DatasetError, ClusterError
+
+    Notes
+    -----
+    Each worker reads its share of the files once. Memory of a worker at rest: 4 bytes and the
+    weight per arc of its vertices, 8 bytes per vertex, and 4 for each vertex of another worker that
+    its arcs lead to; the edges that it has read while the graph is built.
+
+    Examples
+    --------
+    >>> made = mgraph.generate("graph", mgraph.CopyModel(1000, 2))
+    >>> with mgraph.open_partitioned("graph", cluster=mgraph.ClusterSpec(workers=2)) as graph:
+    ...     paths = graph.sssp(0)
+    ...     print(graph.num_arcs, paths.reached)
+    3994 1000
+    """
+    dataset, options = open_streamed(location, reading, symmetrise, _READING, "partitioned graph")
+    directed = dataset.manifest.directed and not symmetrise
+    with open_cluster(cluster, backend=backend) as opened, ranks_of(opened) as ranks:
+        plan = BuildPlan(
+            dataset.location, dataset.n, tuple(dataset.dtypes), directed, options.drop_infinite,
+            "gpu" if opened.backend == "gpu" else "cpu",
+        )  # fmt: skip
+        graph = PartitionedGraph(ranks, plan)
+        graph._build(dataset, _divide(dataset, ranks.size), progress)
+        yield graph
+
+
+def _divide(dataset: EdgeDataset, count: int) -> list[list[Part]]:
+    """Divide the files into shares of about as many edges, one per rank, in order."""
+    per_share = max(1, -(-dataset.num_edges // count))
+    pieces = [piece for part in dataset for piece in part.pieces(per_share)]
+    batches = Batches(max(1, dataset.num_edges), count)
+    groups = group_neighbours(list(map(len, pieces)), batches)
+    shares = [[pieces[index] for index in group] for group in groups]
+    return shares + [[] for _ in range(count - len(shares))]

@@ -1,0 +1,154 @@
+"""The programs of the ranks of a partitioned graph; each runs at all ranks at once.
+
+A rank keeps its share of the graph, and results under names, in its worker's memory.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph import timings
+from mgraph.core.choices import Device
+from mgraph.core.memory import memory_guard
+from mgraph.errors import DatasetError, UsageError
+from mgraph.io.dataset import Part
+from mgraph.partitioned.exchange import Exchange
+from mgraph.partitioned.rank_graph import RankGraph
+
+GRAPH = "graph"  # the rank's share, in its memory
+_REMEDY = "use more workers, or larger machines"
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """What all ranks know of the graph that they build.
+
+    location: for messages. dtypes: of the columns. directed: else arcs go both ways.
+    """
+
+    location: str
+    n: int
+    dtypes: tuple[Any, ...]
+    directed: bool
+    drop_infinite: bool
+    backend: Device
+
+
+class RankFacts(NamedTuple):
+    """What a rank tells of its share. bytes: at rest. seconds: of reading, and of all."""
+
+    first: int
+    owned: int
+    arcs: int
+    ghosts: int
+    bytes: int
+    num_arcs: int
+    min_weight: int | float
+    max_weight: int | float
+    sum_weight: float
+    reading_seconds: float
+    seconds: float
+
+
+def build_rank(
+    exchange: Exchange, memory: dict[str, Any], parts: Sequence[Part], *, plan: BuildPlan
+) -> RankFacts:
+    """Read a rank's share of the files, and build its share of the graph."""
+    from distributed import get_worker
+
+    from mgraph.distributed.monitoring.counters import count_edges
+    from mgraph.io.graph_dataset import read_parts
+    from mgraph.io.graph_reader import drop_infinite
+    from mgraph.partitioned import build
+
+    began = time.perf_counter()
+    threads = get_worker().state.nthreads
+    size = sum(map(len, parts))
+    dtype = plan.dtypes[2] if len(plan.dtypes) > 2 else None
+    request = build.Request(plan.n, dtype, plan.directed, plan.backend)
+    with memory_guard(f"a worker's share of {plan.location}", _REMEDY):
+        try:
+            edges = read_parts(parts, plan.dtypes, plan.location, "cpu", threads)
+            if plan.drop_infinite:
+                edges = drop_infinite(edges)
+            reading_seconds = time.perf_counter() - began
+            count_edges(size // 2)
+            held = [edges]
+            del edges
+            graph = build.build(exchange, held, request)
+        except UsageError as error:  # the files are at fault
+            raise DatasetError(f"{plan.location}: {error}") from error
+    count_edges(size - size // 2)
+    memory[GRAPH] = graph
+    arrays = [graph.indptr, graph.heads, graph.ghosts, *graph.exports]
+    if graph.weights is not None:
+        arrays.append(graph.weights)
+    return RankFacts(
+        graph.first, graph.owned, graph.heads.size, int(graph.ghost_bounds[-1]),
+        sum(array.nbytes for array in arrays), graph.num_arcs, graph.min_weight, graph.max_weight,
+        graph.sum_weight, reading_seconds, time.perf_counter() - began,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """A search that all ranks do. name: under which distances and predecessors are kept."""
+
+    name: str
+    sources: tuple[int, ...]
+    targets: tuple[int, ...]
+    stop_at_first: bool
+    cutoff: Any
+    dtype: Any
+    delta: float
+    predecessors: bool
+
+
+class SearchFacts(NamedTuple):
+    """What a rank found: vertices reached, the greatest distance, rounds and seconds."""
+
+    reached: int
+    max_distance: int | float
+    rounds: int
+    seconds: float
+
+
+def search_rank(
+    exchange: Exchange, memory: dict[str, Any], argument: None, *, plan: SearchPlan
+) -> SearchFacts:
+    """Search on the partitioned graph, and keep what was found for the rank's vertices."""
+    from mgraph.distributed.monitoring.counters import count_edges
+    from mgraph.shortest_paths import partitioned_delta_stepping
+    from mgraph.shortest_paths.partitioned_delta_stepping import Limits
+    from mgraph.shortest_paths.result import summarize
+
+    graph: RankGraph = memory[GRAPH]
+    with memory_guard("a search on a partitioned graph", _REMEDY), timings.step(timings.COMPUTING):
+        exchange.all_reduce(0)  # the time begins when all ranks are there
+        began = time.perf_counter()
+        limits = Limits(np.array(plan.targets, np.int64), plan.stop_at_first, plan.cutoff)
+        paths = partitioned_delta_stepping.search(
+            exchange, graph, plan.sources, limits, dtype=plan.dtype, delta=plan.delta,
+            predecessors=plan.predecessors,
+        )  # fmt: skip
+        reached, greatest = summarize(paths.distance)
+        seconds = time.perf_counter() - began
+    count_edges(graph.heads.size)
+    memory[plan.name] = paths.distance, paths.predecessor
+    return SearchFacts(reached, greatest, paths.rounds, seconds)
+
+
+def fetch_rank(
+    exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str, index: int
+) -> np.ndarray:
+    """Return an array of a result, of the rank's vertices."""
+    array = memory[name][index]
+    return array if isinstance(array, np.ndarray) else array.get()  # type: ignore[no-any-return]
+
+
+def forget_rank(exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str) -> None:
+    """Let go of a result."""
+    memory.pop(name, None)

@@ -1,0 +1,169 @@
+"""Run a program at all ranks at once: one task per worker, each on its own."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from mgraph.core import cancellation
+from mgraph.distributed.clusters.connect import Cluster
+from mgraph.distributed.operations.rank_exchange import LOST, RankPlugin, WorkerExchange
+from mgraph.distributed.operations.tasks import describe_task, run_parts
+from mgraph.distributed.protocol.failures import explaining
+from mgraph.errors import ClusterError, ConnectionLostError
+from mgraph.partitioned.exchange import Exchange, ExchangeLostError
+
+WATCH_SECONDS = 1.0  # between two looks at which workers are there
+REMEDY = "; the graph is gone with it: start again"
+
+# A program of ranks: takes the exchange, the worker's memory, and the rank's argument.
+Program = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The ranks of a graph: the name of their plugin, and their workers' addresses, by rank."""
+
+    cluster: Cluster
+    plugin: str
+    addresses: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        return len(self.addresses)
+
+    def run(
+        self,
+        program: Program,
+        arguments: Sequence[Any],
+        *,
+        verb: str,
+        sizes: Sequence[int],
+        unit: str = "edges",
+        progress: TextIO | None = None,
+        **common: Any,
+    ) -> list[Any]:
+        """Return ``program(exchange, memory, argument, **common)`` of each rank.
+
+        arguments, sizes: by rank; sizes are for the progress line. Raises the error of the rank
+        that failed first, ClusterError if a worker is lost.
+        """
+        from distributed import Lock
+
+        run, client = f"{time.time_ns()}", self.cluster.client
+        jobs = dict(enumerate(arguments))
+        # Two runs that each have some of the workers would wait for each other for ever.
+        with (
+            explaining(describe_task(verb)),
+            Lock("mgraph-ranks", scheduler_rpc=client.scheduler, loop=client.loop),
+            self._watching() as watch,
+        ):
+            try:
+                outcomes = run_parts(
+                    self.cluster, run_rank, jobs, dict(enumerate(sizes)), verb=verb, unit=unit,
+                    progress=progress, workers=self.addresses, on_submit=watch.follow,
+                    program=program, plugin=self.plugin, run=run, addresses=self.addresses,
+                    options=common,
+                )  # fmt: skip
+            except ConnectionLostError:
+                if watch.lost:
+                    raise ClusterError(LOST + REMEDY) from None
+                raise
+        errors = [outcome.error for outcome in outcomes.values() if outcome.error is not None]
+        causes = [error for error in errors if not isinstance(error, ExchangeLostError)]
+        with explaining(describe_task(verb)):
+            for error in causes:
+                raise error
+        if errors:
+            raise ClusterError(LOST + REMEDY)
+        return [outcomes[rank].result for rank in range(self.size)]
+
+    @contextlib.contextmanager
+    def _watching(self) -> Iterator["_Watch"]:
+        watch = _Watch(self.cluster.client, frozenset(self.addresses))
+        watch.start()
+        try:
+            yield watch
+        finally:
+            watch.over.set()
+
+
+class _Watch(threading.Thread):
+    """Cancels the tasks of a run when one of its workers is gone.
+
+    Dask would wait for ever for the worker that a task is pinned to.
+    """
+
+    def __init__(self, client: Any, addresses: frozenset[str]) -> None:
+        super().__init__(name="mgraph-ranks", daemon=True)
+        self._client, self._addresses = client, addresses
+        self._futures: list[Any] = []
+        self.over, self.lost = threading.Event(), False
+
+    def follow(self, futures: Sequence[Any]) -> None:
+        """Watch over these tasks."""
+        self._futures = list(futures)
+
+    def run(self) -> None:
+        """Look at the workers until the run is over."""
+        while not self.over.wait(WATCH_SECONDS):
+            with contextlib.suppress(Exception):  # a lost scheduler is noticed elsewhere
+                workers = self._client.scheduler_info(n_workers=-1)["workers"]
+                if self._futures and not self._addresses <= workers.keys():
+                    self.lost = True
+                    self._client.cancel(self._futures, force=True)
+                    return
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rank returned, or raised."""
+
+    result: Any = None
+    error: BaseException | None = None
+
+
+def run_rank(
+    argument: Any,
+    *,
+    program: Program,
+    plugin: str,
+    run: str,
+    addresses: Sequence[str],
+    options: dict[str, Any],
+) -> Outcome:
+    """Run a program at the rank of this worker."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    ranks: RankPlugin = worker.plugins[plugin]
+    state = "failed"
+    try:
+        exchange: Exchange = WorkerExchange(
+            ranks, run, list(addresses).index(worker.address), addresses
+        )
+        result = program(exchange, ranks.memory, argument, **options)
+        state = "done"
+        return Outcome(result)
+    except cancellation.Cancelled:
+        raise
+    except Exception as error:
+        return Outcome(error=error)
+    finally:
+        ranks.end(run, state)
+
+
+@contextlib.contextmanager
+def ranks_of(cluster: Cluster) -> Iterator[Ranks]:
+    """Yield a rank per worker of a cluster, which hold what programs keep for the block."""
+    plugin = RankPlugin()
+    with explaining("preparing the workers"):
+        cluster.client.register_plugin(plugin)
+    try:
+        yield Ranks(cluster, plugin.name, tuple(sorted(cluster.workers)))
+    finally:
+        with contextlib.suppress(Exception):  # of a scheduler that is gone
+            cluster.client.unregister_worker_plugin(plugin.name)
