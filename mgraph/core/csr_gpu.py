@@ -88,6 +88,12 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     return Graph.unchecked(indptr, indices, weights, directed, **known)
 
 
+def sort_rows(indptr: Any, indices: Any, weights: Any) -> None:
+    """Sort each row in place, by destination and then by weight. indices: int32, as if unsigned."""
+    weight_dtype = None if weights is None else weights.dtype
+    _sort_rows(_Kernels(indices.dtype, weight_dtype), indptr, indices, weights)
+
+
 def sort_rows_by_weight(indptr: Any, indices: Any, weights: Any) -> None:
     """Sort each row in place, by weight and then by destination. indices: int32."""
     kernels = _Kernels(indices.dtype, weights.dtype, by_weight=True)

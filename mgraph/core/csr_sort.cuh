@@ -75,7 +75,7 @@ struct wide_arcs {
   int order;
   __device__ key_t load(u64 position) const {
     const long long word = ordered(weights[position], order & float_weights);
-    const long long vertex = indices[position];
+    const long long vertex = u32(indices[position]);
     return order & by_weight ? key_t{word, vertex} : key_t{vertex, word};
   }
   __device__ void store(u64 position, const key_t& key) const {

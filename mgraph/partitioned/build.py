@@ -5,7 +5,7 @@ The package describes the two passes. ``build_cpu`` and ``build_gpu`` have their
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,13 +13,37 @@ from mgraph import timings
 from mgraph.core import cancellation
 from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
-from mgraph.errors import UsageError
+from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.partition import Partition, bucket_shift, cut
 from mgraph.partitioned.rank_graph import RankGraph
 
 STEP_EDGES = {"cpu": 1 << 22, "gpu": 1 << 26}  # that a rank sends at a time
 MAX_LOCALS = (1 << 32) - 2  # own vertices and ghosts of a rank
+
+
+class EdgeSource(Protocol):
+    """A rank's edges, in blocks that may be asked for again. sizes: of the blocks."""
+
+    sizes: Sequence[int]
+
+    def block(self, index: int) -> EdgeList:
+        """Return a block, as NumPy arrays or as CuPy arrays."""
+
+
+class HeldEdges:
+    """Edges that are in memory."""
+
+    def __init__(self, edges: EdgeList, backend: Device) -> None:
+        """Divide edges into blocks, for a backend."""
+        self._edges, self._step = edges, STEP_EDGES[backend]
+        starts = range(0, len(edges), self._step)
+        self.sizes = [min(self._step, len(edges) - start) for start in starts]
+
+    def block(self, index: int) -> EdgeList:
+        """Return a block, which is a view."""
+        first = index * self._step
+        return self._edges.rows(first, first + self.sizes[index])
 
 
 class Request(NamedTuple):
@@ -36,10 +60,10 @@ class Request(NamedTuple):
         return np.dtype(np.uint32 if self.n <= 1 << 32 else np.int64)
 
 
-def build(exchange: Exchange, edges: Sequence[EdgeList], request: Request) -> RankGraph:
+def build(exchange: Exchange, source: EdgeSource, request: Request) -> RankGraph:
     """Return this rank's share of the graph that the edges of all ranks make; loops are dropped.
 
-    edges: of this rank, in the memory of the host. Raises UsageError for an end outside [0, n) and
+    source: of this rank's edges. Raises UsageError for an end outside [0, n) and
     for weights that are not numbers, at all ranks.
     """
     if request.backend == "gpu":
@@ -48,15 +72,15 @@ def build(exchange: Exchange, edges: Sequence[EdgeList], request: Request) -> Ra
         from mgraph.partitioned.build_cpu import Steps  # type: ignore[assignment]
     steps: Any = Steps(request)
     with timings.step(timings.COMPUTING):
-        arcs, weights = _survey(exchange, edges, request, steps)
+        arcs, weights = _survey(exchange, source, request, steps)
         weight_bytes = 0 if request.weight_dtype is None else request.weight_dtype.itemsize
         partition = cut(request.n, exchange.size, arcs, 4 + weight_bytes)
-        rounds = int(exchange.all_reduce(_count_steps(edges, request), np.max)[0])
+        rounds = int(exchange.all_reduce(len(source.sizes), np.max)[0])
         steps.begin(partition, exchange.rank)
-        for tails, heads in _incoming(exchange, edges, partition, rounds, steps, weights=False):
+        for tails, heads in _incoming(exchange, source, partition, rounds, steps, weights=False):
             steps.count(tails, heads)
-        ghosts, ghost_bounds = steps.number(MAX_LOCALS)
-        for columns in _incoming(exchange, edges, partition, rounds, steps, weights=True):
+        ghosts, ghost_bounds = steps.number()
+        for columns in _incoming(exchange, source, partition, rounds, steps, weights=True):
             steps.place(*columns)
         indptr, heads, row_weights = steps.finish()
         messages = [(ghosts[first:stop],) for first, stop in itertools.pairwise(ghost_bounds)]
@@ -69,63 +93,58 @@ def build(exchange: Exchange, edges: Sequence[EdgeList], request: Request) -> Ra
     )  # fmt: skip
 
 
+def check_locals(owned: int, ghosts: int) -> None:
+    """Raise OutOfMemoryError if 32 bits do not number a rank's own vertices and ghosts."""
+    if owned + ghosts > MAX_LOCALS:
+        raise OutOfMemoryError(
+            f"a worker has {owned:,} vertices and {ghosts:,} neighbours of others, more than 32 "
+            "bits number; use more workers"
+        )
+
+
 def _survey(
-    exchange: Exchange, edges: Sequence[EdgeList], request: Request, steps: Any
+    exchange: Exchange, source: EdgeSource, request: Request, steps: Any
 ) -> tuple[np.ndarray, tuple[Any, Any, float]]:
     """Count the arcs of each bucket of vertices; find the least, largest and total weight."""
     shift = bucket_shift(request.n)
-    size = (max(request.n, 1) - 1 >> shift) + 1 if request.n else 0
-    counts, outside = np.zeros(size, np.int64), 0
+    steps.begin_survey((request.n - 1 >> shift) + 1 if request.n else 0, shift)
     least, most, total, has_nan = np.inf, -np.inf, 0.0, False
-    kind = "f" if request.weight_dtype is None else request.weight_dtype.kind
-    for block in _blocks(edges, request):
-        outside += steps.count_buckets(block.src, block.dst, counts, shift)
+    for block in _blocks(source, steps):
+        steps.survey(block)
         if block.weight is not None and len(block):
             limits = block.weight.min().item(), block.weight.max().item()
             has_nan |= limits[0] != limits[0]
             least, most = min(least, limits[0]), max(most, limits[1])
             total += float(block.weight.sum(dtype=np.float64))
+    counts, outside = steps.end_survey()
     if exchange.all_reduce(outside)[0]:
         raise UsageError(f"vertices must lie in [0, {request.n:,}), and some edges lead beyond")
-    counts = _sum_large(exchange, counts)
+    counts = sum(exchange.gather_numbers(counts))
     if request.weight_dtype is None:
         return counts, (1, 1, float(counts.sum()))
     if exchange.all_reduce(has_nan)[0]:
         raise UsageError("weights must be numbers, and some are NaN")
-    # Sent as Python numbers would be: int64 keeps every integer weight, float64 every float.
-    dtype = np.int64 if kind == "i" else np.float64
-    largest = np.iinfo(np.int64).max if kind == "i" else np.inf
+    # int64 holds every integer weight, float64 every float.
+    is_whole = request.weight_dtype.kind == "i"
+    largest = np.iinfo(np.int64).max if is_whole else np.inf
     bounds = [largest, -largest] if least > most else [least, most]
-    gathered = exchange.gather_numbers(np.array(bounds, dtype))
-    least = min(each[0] for each in gathered)
-    most = max(each[1] for each in gathered)
+    gathered = exchange.gather_numbers(np.array(bounds, np.int64 if is_whole else np.float64))
+    least, most = min(each[0] for each in gathered), max(each[1] for each in gathered)
     total = float(exchange.all_reduce(total)[0]) * (1 if request.directed else 2)
     if most < least:  # there are no edges
         return counts, (1, 1, 0.0)
-    return counts, (np.asarray(least).item(), np.asarray(most).item(), total)
+    return counts, (least.item(), most.item(), total)
 
 
-def _sum_large(exchange: Exchange, counts: np.ndarray) -> np.ndarray:
-    summed: np.ndarray = sum(exchange.gather_numbers(counts))  # type: ignore[assignment]
-    return summed
-
-
-def _blocks(edges: Sequence[EdgeList], request: Request) -> Iterator[EdgeList]:
-    """Yield the edges in steps."""
-    step = STEP_EDGES[request.backend]
-    for block in edges:
-        for first in range(0, len(block), step):
-            cancellation.raise_if_cancelled()
-            yield block.rows(first, first + step)
-
-
-def _count_steps(edges: Sequence[EdgeList], request: Request) -> int:
-    return sum(-(-len(block) // STEP_EDGES[request.backend]) for block in edges)
+def _blocks(source: EdgeSource, steps: Any) -> Iterator[EdgeList]:
+    for index in range(len(source.sizes)):
+        cancellation.raise_if_cancelled()
+        yield steps.load(source.block(index))
 
 
 def _incoming(
     exchange: Exchange,
-    edges: Sequence[EdgeList],
+    source: EdgeSource,
     partition: Partition,
     rounds: int,
     steps: Any,
@@ -136,7 +155,9 @@ def _incoming(
 
     Tails are positions in the rank's range, heads global numbers.
     """
-    blocks = _blocks(edges, steps.request)
+    blocks = _blocks(source, steps)
     for _ in range(rounds):
         block = next(blocks, None)
-        yield from exchange.all_to_all(steps.outgoing(block, partition, weights=weights))
+        messages = steps.outgoing(block, partition, weights=weights)
+        del block
+        yield from exchange.all_to_all(messages)

@@ -7,8 +7,7 @@ import numpy as np
 from mgraph.core import csr_cpu
 from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.edges import EdgeList
-from mgraph.errors import OutOfMemoryError
-from mgraph.partitioned.build import Request
+from mgraph.partitioned.build import Request, check_locals
 from mgraph.partitioned.exchange import Message
 from mgraph.partitioned.partition import Partition
 
@@ -20,10 +19,23 @@ class Steps:
         """Allocate nothing yet."""
         self.request = request
 
-    def count_buckets(self, src: Any, dst: Any, counts: np.ndarray, shift: int) -> int:
-        """Add an edge's arcs to the counts of their tails' buckets; return how many are invalid."""
+    def load(self, block: EdgeList) -> EdgeList:
+        """Return a block in the memory where it is used."""
+        return block
+
+    def begin_survey(self, buckets: int, shift: int) -> None:
+        """Begin to count arcs by bucket."""
+        self._buckets, self._shift, self._invalid = np.zeros(buckets, np.int64), shift, 0
+
+    def survey(self, block: EdgeList) -> None:
+        """Add the arcs of a block to the counts of their tails' buckets."""
         n, directed = np.uint64(self.request.n), self.request.directed
-        return int(_count_buckets(src, dst, counts, np.uint64(shift), n, directed))
+        columns = block.src, block.dst, self._buckets, np.uint64(self._shift)
+        self._invalid += int(_count_buckets(*columns, n, directed))
+
+    def end_survey(self) -> tuple[np.ndarray, int]:
+        """Return the arcs of each bucket, and the number of edges with an invalid end."""
+        return self._buckets, self._invalid
 
     def begin(self, partition: Partition, rank: int) -> None:
         """Allocate the rank's row counts, and a bit per vertex of the graph for ghosts."""
@@ -67,19 +79,15 @@ class Steps:
         """Count arcs by row, and note their heads."""
         _count(tails, heads, self._indptr, self._is_head)
 
-    def number(self, max_locals: int) -> tuple[np.ndarray, np.ndarray]:
-        """Number own vertices and ghosts; return the ghosts' positions, and where each owner's begin."""
+    def number(self) -> tuple[np.ndarray, np.ndarray]:
+        """Number own vertices and ghosts; return ghosts' positions, and where each owner's begin."""
         self._indptr = np.cumsum(self._indptr)
         own = self._partition.owned(self._rank)
         _clear_range(self._is_head, own.start, own.stop)
         before = np.zeros(self._is_head.size + 1, np.int64)
         _count_bits(self._is_head, before)
         total = int(before[-1])
-        if total + self._owned > max_locals:
-            raise OutOfMemoryError(
-                f"a rank has {self._owned:,} vertices and {total:,} ghosts, more than 32 bits "
-                "number; use more workers"
-            )
+        check_locals(self._owned, total)
         ghosts, bounds = np.empty(total, np.uint32), self._partition.bounds
         ghost_bounds = np.zeros(bounds.size, np.int64)
         _list_ghosts(self._is_head, bounds, ghosts, ghost_bounds)

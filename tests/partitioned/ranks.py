@@ -11,6 +11,11 @@ def edges_of(graph):
     return graph.to_edges()
 
 
+class Blocks:
+    def __init__(self, blocks):
+        self.sizes, self.block = list(map(len, blocks)), blocks.__getitem__
+
+
 def divide(edges, size, seed=0):
     """Divide edges among ranks at random, in blocks of any order."""
     random = np.random.default_rng(seed)
@@ -18,10 +23,9 @@ def divide(edges, size, seed=0):
     shares = []
     for each in range(size):
         mine = random.permutation(np.flatnonzero(rank == each))
-        columns = [column[mine] for column in edges]
-        half = len(mine) // 2
-        cut = [type(edges)(*(column[part] for column in columns)) for part in (slice(0, half), slice(half, None))]
-        shares.append(cut)
+        share, middle = type(edges)(*(column[mine] for column in edges)), len(mine) // 2
+        pieces = [share] if each % 2 else [share.rows(0, middle), share.rows(middle, len(mine))]
+        shares.append(Blocks(pieces))
     return shares
 
 

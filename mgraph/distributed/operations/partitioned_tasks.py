@@ -76,9 +76,8 @@ def build_rank(
                 edges = drop_infinite(edges)
             reading_seconds = time.perf_counter() - began
             count_edges(size // 2)
-            held = [edges]
+            graph = build.build(exchange, build.HeldEdges(edges, plan.backend), request)
             del edges
-            graph = build.build(exchange, held, request)
         except UsageError as error:  # the files are at fault
             raise DatasetError(f"{plan.location}: {error}") from error
     count_edges(size - size // 2)
