@@ -38,11 +38,10 @@ __device__ int owner_of(long long vertex, const long long* bounds, int size) {
 // owner get neighbouring places.
 __device__ u64 take_place(u64* cursors, int owner, bool asks) {
   const u32 lanes = __match_any_sync(~0u, asks ? owner : -1);
-  if (!asks) return 0;
   const int lane = threadIdx.x & 31, leader = __ffs(lanes) - 1;
   u64 place = 0;
-  if (lane == leader) place = atomicAdd(&cursors[owner], u64(__popc(lanes)));
-  return __shfl_sync(lanes, place, leader) + __popc(lanes & ((1u << lane) - 1));
+  if (asks && lane == leader) place = atomicAdd(&cursors[owner], u64(__popc(lanes)));
+  return __shfl_sync(~0u, place, leader) + __popc(lanes & ((1u << lane) - 1));
 }
 
 // Calls visit(is_arc, tail, head, edge) for each arc, all lanes of a warp together.

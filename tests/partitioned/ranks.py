@@ -29,12 +29,12 @@ def divide(edges, size, seed=0):
     return shares
 
 
-def on_ranks(graph, size, program, seed=0):
+def on_ranks(graph, size, program, seed=0, backend="cpu"):
     """Return ``program(exchange, rank_graph)`` of each rank."""
     edges = edges_of(graph)
     shares = divide(edges, size, seed)
     dtype = None if graph.weights is None else graph.weights.dtype
-    request = build.Request(graph.n, dtype, graph.directed)
+    request = build.Request(graph.n, dtype, graph.directed, backend)
 
     def run(exchange):
         return program(exchange, build.build(exchange, shares[exchange.rank], request))

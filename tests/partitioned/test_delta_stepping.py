@@ -15,7 +15,7 @@ from tests.partitioned.ranks import on_ranks
 from tests.strategies import graphs
 
 
-def searched(graph, size, sources, *, targets=None, stop_at="last", cutoff=None, delta=None):
+def searched(graph, size, sources, *, targets=None, stop_at="last", cutoff=None, delta=None, backend="cpu"):
     """Return the distances and predecessors of all vertices, and the rounds."""
     request = check_request(
         graph, sources, joint=True, targets=targets, stop_at=stop_at, cutoff=cutoff
@@ -28,17 +28,19 @@ def searched(graph, size, sources, *, targets=None, stop_at="last", cutoff=None,
             delta=delta or request.default_delta, predecessors=True,
         )  # fmt: skip
 
-    found = on_ranks(graph, size, program)
-    distance = np.concatenate([paths.distance for paths in found])
-    predecessor = np.concatenate([paths.predecessor for paths in found])
+    found = on_ranks(graph, size, program, backend=backend)
+    distance, predecessor = (
+        np.concatenate([each if isinstance(each, np.ndarray) else each.get() for each in arrays])
+        for arrays in zip(*[(paths.distance, paths.predecessor) for paths in found], strict=True)
+    )
     return distance, predecessor, found[0].rounds
 
 
-def assert_same(graph, size, sources, delta=None, **options):
+def assert_same(graph, size, sources, delta=None, on="cpu", **options):
     expected = sssp(
         graph, sources, method="dijkstra", backend="cpu", joint=True, predecessors=True, **options
     )
-    distance, predecessor, rounds = searched(graph, size, sources, delta=delta, **options)
+    distance, predecessor, rounds = searched(graph, size, sources, delta=delta, backend=on, **options)
     assert distance.dtype == expected.distance.dtype
     np.testing.assert_array_equal(distance, expected.distance)
     np.testing.assert_array_equal(predecessor, expected.predecessor)

@@ -10,6 +10,14 @@ class _Meeting:
     def __init__(self, size):
         self.messages = [None] * size
         self.barrier = threading.Barrier(size, timeout=60)
+        self.turn = threading.Lock()  # one rank at a time computes: the emulator has one device
+
+    def wait(self):
+        self.turn.release()
+        try:
+            self.barrier.wait()
+        finally:
+            self.turn.acquire()
 
 
 class ThreadExchange(Exchange):
@@ -29,9 +37,9 @@ class ThreadExchange(Exchange):
         copied = [tuple(array.copy() for array in message) for message in messages]
         try:
             self._meeting.messages[self.rank] = copied
-            self._meeting.barrier.wait()
+            self._meeting.wait()
             received = [sent[self.rank] for sent in self._meeting.messages]
-            self._meeting.barrier.wait()
+            self._meeting.wait()
         except threading.BrokenBarrierError:
             raise ExchangeLostError("another rank has ended") from None
         shapes = {tuple(array.dtype for array in message) for message in received}
@@ -45,7 +53,8 @@ def run_ranks(size, program):
 
     def run(rank):
         try:
-            return program(ThreadExchange(rank, meeting))
+            with meeting.turn:
+                return program(ThreadExchange(rank, meeting))
         except BaseException:
             meeting.barrier.abort()
             raise

@@ -1,0 +1,179 @@
+// One rank's steps of partitioned_predecessors.py on a GPU; the _gpu.py launches them.
+//
+//   propose_nearer  each tight arc from a smaller distance proposes its tail to its head
+//   count_proposed, pack_proposed
+//                   the proposals for the ghosts of one owner, which are then forgotten
+//   receive_proposals
+//                   proposals from other ranks
+//   mark_missing    own vertices that are reached and have no predecessor, and those that have one
+//   list_zero_arcs  the tight arcs to vertices without a predecessor
+//   propose_level   those of their tails that got their predecessor in the level before
+//   end_level       the vertices that got theirs in this level
+//
+// The smallest tail wins by atomicMin on unsigned words, of which the greatest, -1, is none.
+// Cost: per arc 4 bytes, its weight, and the distance of its head, at random.
+
+#include <mgraph/path_length.cuh>
+
+using namespace mgraph;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using tail_t = MGRAPH_TAIL_T;  // u32, or u64 from 2^31 vertices on
+
+struct rank_rows {
+  const long long* indptr;
+  const u32* heads;
+  const weight_t* weights;  // null: each arc counts 1
+  u32 below;
+  u32 owned;
+  long long first;  // the rank's first vertex
+};
+
+namespace {
+
+__device__ long long first_item() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ long long stride() { return (long long)gridDim.x * blockDim.x; }
+
+constexpr long long chunk_arcs = 1024;  // that a warp takes at a time, whatever their rows
+
+// The last row in [low, high] that begins at or before the arc.
+__device__ long long row_of(const long long* indptr, long long arc, long long low, long long high) {
+  while (low < high) {
+    const long long middle = (low + high + 1) / 2;
+    if (indptr[middle] <= arc) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+// Calls visit(arc, row) for each arc.
+template <class Visit> __device__ void for_each_arc(const rank_rows& rows, Visit visit) {
+  const int lane = threadIdx.x & 31;
+  const long long num_arcs = rows.owned ? rows.indptr[rows.owned] : 0;
+  const long long warp = first_item() / 32, warps = stride() / 32;
+  for (long long begin = warp * chunk_arcs; begin < num_arcs; begin += warps * chunk_arcs) {
+    const long long stop = min(begin + chunk_arcs, num_arcs);
+    long long low = row_of(rows.indptr, begin, 0, rows.owned - 1);
+    const long long high = row_of(rows.indptr, stop - 1, low, rows.owned - 1);
+    for (long long arc = begin + lane; arc < stop; arc += 32) {
+      low = row_of(rows.indptr, arc, low, high);
+      visit(arc, low);
+    }
+  }
+}
+
+__device__ bool is_tight(const rank_rows& rows, long long arc, key_t tail, key_t head) {
+  return extended(tail, rows.weights ? rows.weights[arc] : weight_t(1)) == head;
+}
+
+}  // namespace
+
+// predecessor: by local number, -1 everywhere; tails are global numbers.
+extern "C" __global__ void propose_nearer(__grid_constant__ const rank_rows rows,
+                                          const key_t* distance, key_t infinity,
+                                          tail_t* predecessor) {
+  for_each_arc(rows, [&](long long arc, long long row) {
+    const key_t tail = distance[rows.below + row];
+    if (tail == infinity) return;
+    const u32 number = rows.heads[arc];
+    const key_t head = distance[number];
+    if (tail < head && head != infinity && is_tight(rows, arc, tail, head))
+      atomicMin(&predecessor[number], tail_t(rows.first + row));
+  });
+}
+
+// Of ghosts with local numbers from `begin`.
+extern "C" __global__ void count_proposed(const tail_t* predecessor, long long begin,
+                                          long long count, u64* total) {
+  u64 found = 0;
+  for (long long i = first_item(); i < count; i += stride())
+    found += predecessor[begin + i] != tail_t(-1);
+  if (found) atomicAdd(total, found);
+}
+
+// ghosts: the positions of the owner's ghosts. is_missing: null, or forgotten as well.
+extern "C" __global__ void pack_proposed(tail_t* predecessor, long long begin, long long count,
+                                         const u32* ghosts, u64* cursor, u32* positions,
+                                         tail_t* tails, unsigned char* is_missing) {
+  for (long long i = first_item(); i < count; i += stride()) {
+    const tail_t tail = predecessor[begin + i];
+    if (tail == tail_t(-1)) continue;
+    const u64 place = atomicAdd(cursor, 1ULL);
+    positions[place] = ghosts[i];
+    tails[place] = tail;
+    predecessor[begin + i] = tail_t(-1);
+    if (is_missing) is_missing[begin + i] = 0;
+  }
+}
+
+// is_missing: null, or whether an own vertex still takes proposals.
+extern "C" __global__ void receive_proposals(const u32* positions, const tail_t* tails,
+                                             long long count, u32 below, tail_t* predecessor,
+                                             const unsigned char* is_missing) {
+  for (long long i = first_item(); i < count; i += stride()) {
+    const u32 number = positions[i] + below;
+    if (!is_missing || is_missing[number]) atomicMin(&predecessor[number], tails[i]);
+  }
+}
+
+// Of own vertices; sources have a predecessor that is no vertex, the greatest but none. is_new: by
+// row. Both arrays are null if vertices are only counted.
+extern "C" __global__ void mark_missing(__grid_constant__ const rank_rows rows,
+                                        const key_t* distance, key_t infinity,
+                                        const tail_t* predecessor, u64* total,
+                                        unsigned char* is_missing, unsigned char* is_new) {
+  u64 found = 0;
+  for (long long row = first_item(); row < rows.owned; row += stride()) {
+    const long long number = rows.below + row;
+    const bool is_reached = distance[number] != infinity;
+    const bool has_one = predecessor[number] != tail_t(-1);
+    found += is_reached && !has_one;
+    if (!is_missing) continue;
+    is_missing[number] = is_reached && !has_one;
+    is_new[row] = is_reached && has_one;
+  }
+  if (found) atomicAdd(total, found);
+}
+
+extern "C" __global__ void list_zero_arcs(__grid_constant__ const rank_rows rows,
+                                          const key_t* distance, key_t infinity,
+                                          const unsigned char* is_missing, u64* cursor, u32* tails,
+                                          u32* heads) {
+  for_each_arc(rows, [&](long long arc, long long row) {
+    const u32 number = rows.heads[arc];
+    const key_t tail = distance[rows.below + row];
+    if (!is_missing[number] || tail == infinity) return;
+    if (!is_tight(rows, arc, tail, distance[number])) return;
+    const u64 place = atomicAdd(cursor, 1ULL);
+    if (!tails) return;  // they are only counted
+    tails[place] = u32(row);
+    heads[place] = number;
+  });
+}
+
+extern "C" __global__ void propose_level(__grid_constant__ const rank_rows rows, const u32* tails,
+                                         const u32* heads, long long count,
+                                         const unsigned char* is_new,
+                                         const unsigned char* is_missing, tail_t* predecessor) {
+  for (long long i = first_item(); i < count; i += stride()) {
+    if (is_new[tails[i]] && is_missing[heads[i]])
+      atomicMin(&predecessor[heads[i]], tail_t(rows.first + tails[i]));
+  }
+}
+
+extern "C" __global__ void end_level(__grid_constant__ const rank_rows rows,
+                                     const tail_t* predecessor, unsigned char* is_missing,
+                                     unsigned char* is_new, u64* total) {
+  u64 found = 0;
+  for (long long row = first_item(); row < rows.owned; row += stride()) {
+    const long long number = rows.below + row;
+    const bool ends = is_missing[number] && predecessor[number] != tail_t(-1);
+    is_new[row] = ends;
+    if (ends) is_missing[number] = 0;
+    found += ends;
+  }
+  if (found) atomicAdd(total, found);
+}

@@ -1,0 +1,93 @@
+"""The kernels of partitioned graphs in the emulator give the CPU's graph, distances and parents."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mgraph
+from mgraph import CopyModel
+from mgraph.core import csr_cpu, csr_gpu, primitives_gpu
+from mgraph.partitioned import build_gpu
+from mgraph.shortest_paths import partitioned_delta_stepping_gpu
+from tests import emulator
+from tests.partitioned.ranks import on_ranks
+from tests.partitioned.test_delta_stepping import assert_same
+from tests.steiner import emulated
+from tests.strategies import graphs
+
+pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
+
+
+def sort_rows(indptr, heads, weights):
+    heads = heads.view(np.uint32)
+    csr_cpu.sort_rows(indptr, heads, np.empty(0, np.int32) if weights is None else weights)
+
+
+@pytest.fixture(scope="module")
+def host():
+    with pytest.MonkeyPatch.context() as patch:
+        host = emulated.Host()
+        host.patch(patch)
+        patch.setattr(partitioned_delta_stepping_gpu, "multiprocessors", lambda: 3)
+        patch.setattr(
+            primitives_gpu, "full", lambda *shape: np.full(*shape).view(emulated.HostArray)
+        )
+        patch.setattr(
+            sys.modules["cupy"], "asarray", lambda *array: np.array(*array).view(emulated.HostArray)
+        )
+        patch.setattr(build_gpu, "copy", lambda array: array.copy())
+        patch.setattr(csr_gpu, "sort_rows", sort_rows)
+        yield host
+
+
+@given(graph=graphs(), size=st.integers(1, 4), seed=st.integers(0, 9))
+@settings(deadline=None, max_examples=30)
+def test_the_same_rows_as_on_cores(host, graph, size, seed):
+    host.seed = 1 + seed
+    expected, found = (
+        on_ranks(graph, size, lambda exchange, rank_graph: rank_graph, seed, backend)
+        for backend in ("cpu", "gpu")
+    )
+    for one, other in zip(expected, found, strict=True):
+        for name in ("indptr", "heads", "ghosts", "ghost_bounds"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        assert (one.weights is None) == (other.weights is None)
+        if one.weights is not None:
+            np.testing.assert_array_equal(one.weights, other.weights)
+        for exports in zip(one.exports, other.exports, strict=True):
+            np.testing.assert_array_equal(*exports)
+        assert one.num_arcs == other.num_arcs
+        assert (one.min_weight, one.max_weight) == (other.min_weight, other.max_weight)
+
+
+@given(data=st.data(), size=st.integers(1, 3))
+@settings(deadline=None, max_examples=40)
+def test_distances_and_predecessors_are_one_devices(host, data, size):
+    graph = data.draw(graphs())
+    host.seed = data.draw(st.integers(1, 1 << 30))
+    vertices = st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=3)
+    assert_same(
+        graph,
+        size,
+        data.draw(vertices),
+        data.draw(st.sampled_from([None, 1e-3, 5.0, 1e12])),
+        on="gpu",
+        targets=data.draw(st.none() | vertices),
+        stop_at=data.draw(st.sampled_from(["first", "last"])),
+        cutoff=data.draw(st.none() | st.floats(0, 2000)),
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_in_pieces(host, seed):
+    """More than one block works, and the rows of hubs are divided."""
+    host.seed = 1 + seed
+    model = CopyModel(3000, 3, p=0.02, weights=(0, 40))
+    edges, _ = model.edges(backend="cpu")
+    graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
+    assert graph.max_degree > 600
+    assert_same(graph, 2, [7], on="gpu")
+    assert_same(graph, 2, [2999, 3], 1e9, on="gpu")
