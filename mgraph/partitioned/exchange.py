@@ -33,6 +33,18 @@ class Exchange(abc.ABC):
         Raises ExchangeLostError.
         """
 
+    def swap(self, messages: Sequence[Message]) -> tuple[list[Message], int]:
+        """As ``all_to_all``; return also how many elements the first arrays of all messages have.
+
+        So all ranks learn together whether any of them had something to send.
+        """
+        count = np.array([sum(message[0].size for message in messages)], np.int64)
+        received = self.all_to_all([(*message, count) for message in messages])
+        return [message[:-1] for message in received], sum(int(each[-1][0]) for each in received)
+
+    def check(self) -> None:
+        """Raise ExchangeLostError if another rank has failed: for who waits by other means."""
+
     def all_gather(self, *arrays: Any) -> list[Message]:
         """Return the arrays of each rank."""
         return self.all_to_all([arrays] * self.size)

@@ -83,14 +83,12 @@ def search(
     bound, rounds = infinity, 0
     while True:
         state.settle(threshold)
-        sent = state.outgoing()
-        count = np.array([sum(positions.size for positions, _ in sent)])
-        received = exchange.all_to_all([(*message, count) for message in sent])
+        received, sent = exchange.swap(state.outgoing())
         rounds += 1
-        for rank, (positions, lengths, _) in enumerate(received):
+        for rank, (positions, lengths) in enumerate(received):
             if rank != exchange.rank and positions.size:
                 state.receive(positions, lengths, threshold)
-        if sum(int(each[0]) for *_, each in received):
+        if sent:
             continue
         nearest = _nearest(exchange, state.nearest(), infinity)
         bound = min(bound, _target_bound(exchange, state, own_targets, limits, threshold, infinity))
@@ -126,7 +124,12 @@ def _nearest(exchange: Exchange, value: Any, infinity: Any) -> Any:
 
 
 def _target_bound(
-    exchange: Exchange, state: Any, targets: np.ndarray, limits: Limits, threshold: Any, infinity: Any
+    exchange: Exchange,
+    state: Any,
+    targets: np.ndarray,
+    limits: Limits,
+    threshold: Any,
+    infinity: Any,
 ) -> Any:
     """Return the distance beyond which nothing is asked for, infinity while it is unknown."""
     if not limits.targets.size:

@@ -125,21 +125,15 @@ def _settle(
             head = np.uint64(heads[arc])
             candidate = length + weights[arc]
             if candidate < distance[head] and candidate <= cutoff:
-                _queue(
-                    head, candidate, distance, place, near, far, to_send, counts, own, threshold
-                )
+                _queue(head, candidate, distance, place, near, far, to_send, counts, own, threshold)
 
 
 @compiled
-def _receive(
-    positions, lengths, distance, place, near, far, to_send, counts, own, threshold
-):
+def _receive(positions, lengths, distance, place, near, far, to_send, counts, own, threshold):
     for i in range(positions.size):
         number = np.uint64(np.int64(positions[i]) + own[0])
         if lengths[i] < distance[number]:
-            _queue(
-                number, lengths[i], distance, place, near, far, to_send, counts, own, threshold
-            )
+            _queue(number, lengths[i], distance, place, near, far, to_send, counts, own, threshold)
 
 
 @compiled
@@ -152,7 +146,15 @@ def _advance(distance, place, near, far, to_send, counts, own, threshold):
         if distance[number] < threshold:
             place[number] = _NOWHERE
             _queue(
-                number, distance[number], distance, place, near, far, to_send, counts, own,
+                number,
+                distance[number],
+                distance,
+                place,
+                near,
+                far,
+                to_send,
+                counts,
+                own,
                 threshold,
             )
         else:

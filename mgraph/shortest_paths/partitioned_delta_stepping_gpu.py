@@ -144,9 +144,7 @@ class Search:
     def _receive(self, positions: Any, lengths: Any, threshold: Any) -> None:
         if positions.size:
             arguments = self._rows, self._memory(), self._limits(threshold)
-            self._launch(
-                "delta_receive", *arguments, positions, lengths, np.int64(positions.size)
-            )
+            self._launch("delta_receive", *arguments, positions, lengths, np.int64(positions.size))
 
     def nearest(self) -> Any:
         """Return the least distance of a far number, infinity if there are none."""

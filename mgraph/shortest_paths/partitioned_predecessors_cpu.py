@@ -103,9 +103,7 @@ class Proposals:
 
 
 @compiled
-def _propose_nearer(
-    indptr, heads, weights, distance, infinity, predecessor, first, cancel_flag
-):
+def _propose_nearer(indptr, heads, weights, distance, infinity, predecessor, first, cancel_flag):
     below, first_vertex = first
     for row in range(indptr.size - 1):
         if cancel_flag[0]:

@@ -25,6 +25,7 @@ from mgraph.shortest_paths.sssp import sssp
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
 from tests.gpu.poisoned_memory import poison
+from tests.partitioned import test_delta_stepping
 
 MODELS = [
     (CopyModel(3000, 1), None),
@@ -273,6 +274,14 @@ def heap_search():
     near_far_gpu.THREADS, near_far_gpu.multiprocessors = usual
 
 
+def partitioned():
+    """Ranks that take turns on one device; long rows are read in pieces."""
+    edges, _ = mgraph.CopyModel(3000, 3, p=0.02, weights=(0, 40)).edges(backend="cpu")
+    graph = mgraph.from_edges(edges, 3000, directed=False, backend="cpu")
+    for sources, delta in ((7, None), ([2999, 3], 1e9)):
+        test_delta_stepping.assert_same(graph, 2, sources, delta, on="gpu")
+
+
 def knapsacks():
     for kind in ("strongly_correlated", "even_odd_subset_sum"):
         one = experiments.pisinger_instance(kind, 100, 100, 500)
@@ -301,6 +310,7 @@ CASES = {
     "forests": forests,
     "heap": heap,
     "heap_search": heap_search,
+    "partitioned": partitioned,
     "knapsacks": knapsacks,
 }
 

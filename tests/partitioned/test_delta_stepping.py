@@ -15,7 +15,9 @@ from tests.partitioned.ranks import on_ranks
 from tests.strategies import graphs
 
 
-def searched(graph, size, sources, *, targets=None, stop_at="last", cutoff=None, delta=None, backend="cpu"):
+def searched(
+    graph, size, sources, *, targets=None, stop_at="last", cutoff=None, delta=None, backend="cpu"
+):
     """Return the distances and predecessors of all vertices, and the rounds."""
     request = check_request(
         graph, sources, joint=True, targets=targets, stop_at=stop_at, cutoff=cutoff
@@ -40,7 +42,9 @@ def assert_same(graph, size, sources, delta=None, on="cpu", **options):
     expected = sssp(
         graph, sources, method="dijkstra", backend="cpu", joint=True, predecessors=True, **options
     )
-    distance, predecessor, rounds = searched(graph, size, sources, delta=delta, backend=on, **options)
+    distance, predecessor, rounds = searched(
+        graph, size, sources, delta=delta, backend=on, **options
+    )
     assert distance.dtype == expected.distance.dtype
     np.testing.assert_array_equal(distance, expected.distance)
     np.testing.assert_array_equal(predecessor, expected.predecessor)

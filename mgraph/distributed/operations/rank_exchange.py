@@ -108,6 +108,8 @@ class WorkerExchange(Exchange):
         self._plugin, self._run, self._addresses = plugin, run, addresses
         self._mailbox, self._calls = plugin.mailbox(run), 0
         self._loop = dask_internals.event_loop(plugin.worker)
+        self._checks: dict[int, Future[Any]] = {}
+        self._unanswered = dict.fromkeys(range(self.size), 0)
         with self._mailbox.changed:
             self._mailbox.state = "running"
 
@@ -118,9 +120,23 @@ class WorkerExchange(Exchange):
         sent = {rank: self._start(self._send(rank, call, messages[rank])) for rank in others}
         self._wait(call, sent)
         with self._mailbox.changed:
-            received = {rank: self._mailbox.arrived.pop((call, rank)) for rank in others}
-        received[self.rank] = messages[self.rank]
-        return [tuple(map(_usable, received[rank])) for rank in range(self.size)]
+            arrived = {rank: self._mailbox.arrived.pop((call, rank)) for rank in others}
+        received = {rank: tuple(map(_usable, message)) for rank, message in arrived.items()}
+        received[self.rank] = tuple(messages[self.rank])
+        return [received[rank] for rank in range(self.size)]
+
+    def check(self) -> None:
+        """Raise ExchangeLostError if another rank has failed, as far as is known by now.
+
+        Each call asks the ranks that have answered the last question.
+        """
+        for rank in range(self.size):
+            question = self._checks.get(rank)
+            if rank == self.rank or (question is not None and not question.done()):
+                continue
+            if question is not None:
+                self._judge(None, rank, question, self._unanswered)
+            self._checks[rank] = self._start(self._ask(rank))
 
     def _start(self, coroutine: Any) -> "Future[Any]":
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
@@ -181,19 +197,26 @@ class WorkerExchange(Exchange):
                 future.cancel()
 
     def _judge(
-        self, call: int, rank: int, question: "Future[Any]", unanswered: dict[int, int]
+        self, call: int | None, rank: int, question: "Future[Any]", unanswered: dict[int, int]
     ) -> None:
-        """Raise ExchangeLostError if the answer says that a rank's message will not come."""
+        """Raise ExchangeLostError if the answer says that a rank's message will not come.
+
+        call: of the message; None: no message is waited for here, but what a rank that goes on or
+        is done has sent by other means.
+        """
         if question.exception() is not None:
             unanswered[rank] += 1
             if unanswered[rank] >= 2:
                 raise ExchangeLostError(LOST) from question.exception()
             return
         unanswered[rank] = 0
-        with self._mailbox.changed:
-            has_come = (call, rank) in self._mailbox.arrived
+        state = question.result()
+        if call is not None:
+            with self._mailbox.changed:
+                if (call, rank) in self._mailbox.arrived:
+                    return
         # A rank that is done has sent all its messages before.
-        if question.result() in ("failed", "done") and not has_come:
+        if state == "failed" or (state == "done" and call is not None):
             raise ExchangeLostError(LOST)
 
 

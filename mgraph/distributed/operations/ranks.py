@@ -16,6 +16,7 @@ from mgraph.errors import ClusterError, ConnectionLostError
 from mgraph.partitioned.exchange import Exchange, ExchangeLostError
 
 WATCH_SECONDS = 1.0  # between two looks at which workers are there
+_COMMUNICATOR = "communicator"  # NCCL's, in a rank's memory
 REMEDY = "; the graph is gone with it: start again"
 
 # A program of ranks: takes the exchange, the worker's memory, and the rank's argument.
@@ -66,7 +67,7 @@ class Ranks:
                     self.cluster, run_rank, jobs, dict(enumerate(sizes)), verb=verb, unit=unit,
                     progress=progress, workers=self.addresses, on_submit=watch.follow,
                     program=program, plugin=self.plugin, run=run, addresses=self.addresses,
-                    options=common,
+                    backend=self.cluster.backend, options=common,
                 )  # fmt: skip
             except ConnectionLostError:
                 if watch.lost:
@@ -133,6 +134,7 @@ def run_rank(
     plugin: str,
     run: str,
     addresses: Sequence[str],
+    backend: str,
     options: dict[str, Any],
 ) -> Outcome:
     """Run a program at the rank of this worker."""
@@ -142,8 +144,8 @@ def run_rank(
     ranks: RankPlugin = worker.plugins[plugin]
     state = "failed"
     try:
-        exchange: Exchange = WorkerExchange(
-            ranks, run, list(addresses).index(worker.address), addresses
+        exchange = _open_exchange(
+            ranks, run, list(addresses).index(worker.address), addresses, backend
         )
         result = program(exchange, ranks.memory, argument, **options)
         state = "done"
@@ -151,9 +153,24 @@ def run_rank(
     except cancellation.Cancelled:
         raise
     except Exception as error:
+        ranks.memory.pop(_COMMUNICATOR, None)  # other ranks may have given theirs up
         return Outcome(error=error)
     finally:
         ranks.end(run, state)
+
+
+def _open_exchange(
+    ranks: RankPlugin, run: str, rank: int, addresses: Sequence[str], backend: str
+) -> Exchange:
+    """Return the exchange of a rank: between GPUs NCCL's, which the workers' connections control."""
+    control = WorkerExchange(ranks, run, rank, addresses)
+    if backend != "gpu" or len(addresses) == 1:
+        return control
+    from mgraph.partitioned.exchange_gpu import NcclExchange, communicator_for
+
+    communicator = communicator_for(control, ranks.memory.get(_COMMUNICATOR))
+    ranks.memory[_COMMUNICATOR] = communicator
+    return NcclExchange(communicator, control)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,147 @@
+"""An exchange between GPUs by NCCL.
+
+Each all-to-all first gathers the lengths of all messages at all ranks, then sends and receives all
+arrays in one group. Another exchange, over the network, makes the ranks known to each other, and
+tells while a rank waits whether the others still go on: NCCL itself would wait for ever.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import cancellation
+from mgraph.partitioned.exchange import Exchange, Message
+
+SPIN_SECONDS = 0.002  # that a waiting rank keeps its core, which saves the time to wake up
+PAUSE_SECONDS = 0.0002
+CHECK_SECONDS = 0.5  # between two questions whether the other ranks go on
+
+
+class Communicator:
+    """NCCL's communicator of this rank, on the current device.
+
+    It may be used for one run after another. number: the same at all ranks.
+    """
+
+    def __init__(self, control: Exchange) -> None:
+        """Meet the other ranks; all call it at once."""
+        from cupy.cuda import nccl
+
+        number = time.time_ns()
+        unique = np.array(nccl.get_unique_id() if control.rank == 0 else [0] * 128, np.int8)
+        first = control.all_gather(unique, np.array([number]))[0]
+        self.number = int(first[1][0])
+        identity = tuple(first[0].tolist())
+        self.nccl = nccl.NcclCommunicator(control.size, identity, control.rank)
+
+    def abort(self) -> None:
+        """End the operations that wait for a rank that is gone."""
+        self.nccl.abort()
+
+
+class NcclExchange(Exchange):
+    """The exchange of a rank on its device."""
+
+    def __init__(self, communicator: Communicator, control: Exchange) -> None:
+        """Take a communicator. control: asks whether the other ranks go on."""
+        import cupy
+
+        self.rank, self.size = control.rank, control.size
+        self._communicator, self._control = communicator, control
+        self._event = cupy.cuda.Event(disable_timing=True)
+
+    def all_to_all(self, messages: Sequence[Message]) -> list[Message]:
+        """Send and receive, see ``Exchange``. NumPy arrays arrive as such."""
+        return self.swap(messages)[0]
+
+    def swap(self, messages: Sequence[Message]) -> tuple[list[Message], int]:
+        """As ``all_to_all``; the number of elements is known from the lengths of all messages."""
+        import cupy
+
+        if self.size == 1:
+            return list(messages), sum(message[0].size for message in messages)
+        own = messages[self.rank]
+        counts = np.array([[array.size for array in message] for message in messages], np.int64)
+        table = np.stack(self.gather_numbers(counts.ravel()))
+        table = table.reshape(self.size, self.size, len(own))  # by sender, receiver and array
+        sent = [tuple(map(cupy.ascontiguousarray, map(cupy.asarray, each))) for each in messages]
+        received: list[Message] = [
+            tuple(
+                cupy.empty(int(count), array.dtype)
+                for count, array in zip(table[sender, self.rank], own, strict=True)
+            )
+            for sender in range(self.size)
+        ]
+        self._group(
+            (send, array, rank)
+            for send, messages_ in ((True, sent), (False, received))
+            for rank, message in enumerate(messages_)
+            for array in message
+            if rank != self.rank and array.size
+        )
+        received[self.rank] = tuple(own)
+        if any(isinstance(array, np.ndarray) for array in own):
+            received = [
+                tuple(
+                    array.get() if isinstance(like, np.ndarray) and array is not like else array
+                    for array, like in zip(message, own, strict=True)
+                )
+                for message in received
+            ]
+        return received, int(table[:, :, 0].sum())
+
+    def gather_numbers(self, values: np.ndarray) -> list[np.ndarray]:
+        """Return a small array of each rank, see ``Exchange``."""
+        import cupy
+        from cupy.cuda import nccl
+
+        if self.size == 1:
+            return [values]
+        own = cupy.asarray(values)
+        gathered = cupy.empty((self.size, values.size), values.dtype)
+        stream = cupy.cuda.get_current_stream()
+        self._communicator.nccl.allGather(
+            own.data.ptr, gathered.data.ptr, own.nbytes, nccl.NCCL_INT8, stream.ptr
+        )
+        self._wait(stream)
+        return list(gathered.get())
+
+    def _group(self, transfers: Any) -> None:
+        """Send and receive arrays: whether they are sent, the array, and the other rank."""
+        import cupy
+        from cupy.cuda import nccl
+
+        communicator, stream = self._communicator.nccl, cupy.cuda.get_current_stream()
+        nccl.groupStart()
+        for is_sent, array, rank in transfers:
+            operation = communicator.send if is_sent else communicator.recv
+            operation(array.data.ptr, array.nbytes, nccl.NCCL_INT8, rank, stream.ptr)
+        nccl.groupEnd()
+        self._wait(stream)
+
+    def _wait(self, stream: Any) -> None:
+        """Wait for the stream, as long as the other ranks go on. Raises ExchangeLostError."""
+        self._event.record(stream)
+        began = time.monotonic()
+        try:
+            while not self._event.done:
+                passed = time.monotonic() - began
+                if passed > SPIN_SECONDS:
+                    time.sleep(PAUSE_SECONDS)
+                    cancellation.raise_if_cancelled()
+                    if passed > CHECK_SECONDS:
+                        self._control.check()
+        except BaseException:
+            self._communicator.abort()
+            raise
+
+
+def communicator_for(control: Exchange, known: "Communicator | None") -> Communicator:
+    """Return a communicator that all ranks have: the known one, or a new one."""
+    number = 0 if known is None else known.number
+    numbers = [int(each[0]) for each in control.gather_numbers(np.array([number]))]
+    if known is not None and min(numbers) == max(numbers):
+        return known
+    return Communicator(control)

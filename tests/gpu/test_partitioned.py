@@ -1,0 +1,87 @@
+"""Partitioned graphs on GPUs: the rows, distances and predecessors of one device's CPU."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mgraph
+from mgraph import CopyModel, EdgeList
+from mgraph.core import csr_cpu
+from tests.partitioned.ranks import on_ranks
+from tests.partitioned.test_delta_stepping import assert_same
+from tests.strategies import graphs
+
+pytestmark = pytest.mark.gpu
+
+
+def assert_same_rows(graph, size, seed=0):
+    expected, found = (
+        on_ranks(graph, size, lambda exchange, rank_graph: rank_graph, seed, backend)
+        for backend in ("cpu", "gpu")
+    )
+    for one, other in zip(expected, found, strict=True):
+        for name in ("indptr", "heads", "ghosts"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name).get())
+        np.testing.assert_array_equal(one.ghost_bounds, other.ghost_bounds)
+        if one.weights is not None:
+            np.testing.assert_array_equal(one.weights, other.weights.get())
+        for exports in zip(one.exports, other.exports, strict=True):
+            np.testing.assert_array_equal(exports[0], exports[1].get())
+        facts = [(rank.num_arcs, rank.min_weight, rank.max_weight) for rank in (one, other)]
+        assert facts[0] == facts[1]
+
+
+@given(graph=graphs(), size=st.integers(1, 4), seed=st.integers(0, 9))
+@settings(deadline=None, max_examples=60)
+def test_rows(graph, size, seed):
+    assert_same_rows(graph, size, seed)
+
+
+@given(data=st.data(), size=st.integers(1, 4))
+@settings(deadline=None, max_examples=150)
+def test_distances_and_predecessors(data, size):
+    graph = data.draw(graphs())
+    vertices = st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=3)
+    assert_same(
+        graph,
+        size,
+        data.draw(vertices),
+        data.draw(st.sampled_from([None, 1e-3, 5.0, 1e12])),
+        on="gpu",
+        targets=data.draw(st.none() | vertices),
+        stop_at=data.draw(st.sampled_from(["first", "last"])),
+        cutoff=data.draw(st.none() | st.floats(0, 2000)),
+    )
+
+
+WEIGHTS = {
+    "int32": lambda random, m: random.integers(0, 100, m).astype(np.int32),
+    "int64": lambda random, m: random.integers(0, 1 << 40, m),
+    "float32": lambda random, m: random.random(m).astype(np.float32),
+    "float64": lambda random, m: random.random(m),
+}
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_larger_graphs(weights, size):
+    model = CopyModel(100_000, 6, p=0.1)
+    edges, _ = model.edges(backend="cpu")
+    weight = WEIGHTS[weights](np.random.default_rng(1), len(edges))
+    graph = csr_cpu.build(
+        EdgeList(edges.src, edges.dst, weight), model.n, directed=False, drop_loops=True,
+        merge=False,
+    )  # fmt: skip
+    assert graph.max_degree > 10_000
+    assert_same_rows(graph, size)
+    for sources, delta in ((7, None), ([99_999, 3], 1e30)):
+        assert_same(graph, size, sources, delta, on="gpu")
+    assert_same(graph, size, 5, on="gpu", targets=[11, 12])
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_long_paths(size):
+    ids = np.random.default_rng(2).permutation(5000).astype(np.int32)
+    chain = EdgeList(ids[:-1], ids[1:], np.full(4999, 3, np.int32))
+    assert_same(mgraph.from_edges(chain, directed=False, backend="cpu"), size, 0, on="gpu")
