@@ -8,36 +8,48 @@
 //   delta_nearest   the least length of a far number
 //   delta_advance   far numbers within the new threshold become near
 //
-// Lists hold local numbers, each at most once: a bit says whether a number is in the near queue or
-// waits to be sent, another whether it is in the far list. An iteration reads one near queue and
-// appends to the other; rows of more than piece_arcs arcs are listed in pieces besides.
+//   delta_relax_heavy
+//                   the heavy arcs of the vertices that were settled since the last one
 //
-// Memory order. Whoever improves a length sets the number's near bit after it, with a fence
-// between; whoever takes a number from the queue clears its bit before it reads the length, with a
-// fence between. If the first finds the bit set, it precedes the clearing, so that the length which
-// the second reads is the improved one; if not, the number is queued again. Sums of iterations have
-// three slots in turn, as in bfs.cu, and all are 0 between launches.
+// An arc is light if the length that it leads to is within the threshold, else heavy. Near vertices
+// relax their light arcs, some of them more than once; when all are settled, each relaxes its heavy
+// arcs once.
 //
-// Cost: per arc 4 bytes, its weight, and the length of its head, at random; 1 barrier per
-// iteration, or 2 if it has rows in pieces.
+// Lists hold local numbers, each at most once: a bit says whether a number waits in a near queue or
+// to be sent, another whether it is in the far list. An iteration reads one near queue and appends
+// to the other, for which there are bits of its own, so that a vertex which is improved while it is
+// expanded is queued again, whatever the order. It is passed over there if its length is that of
+// the last time. Rows of more than piece_arcs arcs are listed in pieces besides. Sums of iterations
+// have three slots in turn, as in bfs.cu, and all are 0 between launches.
+//
+// Cost: per arc 4 bytes or 8 for its weight, 1 or 2 times; 4 bytes for its head and a sector of 32
+// for its length, little more than once; 1 barrier per iteration.
 
 #include <mgraph/grid_barrier.cuh>
 #include <mgraph/stop_watch.cuh>
 
 #include "partitioned_queues.cuh"
 
-extern "C" __global__ void __launch_bounds__(threads, 1)
+namespace {
+
+__device__ team grid_team() {
+  const int block_warps = blockDim.x / 32;
+  return {(long long)blockIdx.x * block_warps + threadIdx.x / 32,
+          (long long)gridDim.x * block_warps};
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     delta_settle(__grid_constant__ const rank_rows rows,
                  __grid_constant__ const search_memory memory,
                  __grid_constant__ const search_limits limits) {
+  __shared__ u32 slots[3 * buffer_slots * threads / 32];
   __shared__ stop_watch cancel_watch;
   __shared__ queue_sums block_sums[2];
   if (threadIdx.x == 0) cancel_watch = {limits.cancel_flag, 0, false};
   grid_barrier barrier{memory.arrived, 0};
-  const int block_warps = blockDim.x / 32;
-  const team grid_team{(long long)blockIdx.x * block_warps + threadIdx.x / 32,
-                       (long long)gridDim.x * block_warps};
-  const team block_team{threadIdx.x / 32, block_warps};
+  const team block_team{threadIdx.x / 32, blockDim.x / 32};
 
   queue_sums found = read_sums(&memory.sums[0]);
   int slot = 0;
@@ -48,10 +60,10 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
         for (int turn = 0; found.vertices && found.arcs <= solo_arcs; ++turn, odd = !odd) {
           if (threadIdx.x == 0) block_sums[turn & 1] = {0, 0, 0};
           __syncthreads();
-          const queues view{rows, memory, limits, &block_sums[turn & 1], odd};
-          view.expand_short(block_team, found.vertices);
-          __syncthreads();
-          view.expand_pieces(block_team, found.pieces);
+          queues view(rows, memory, limits, &block_sums[turn & 1], odd, slots);
+          view.expand_short<false>(block_team, found.vertices);
+          view.expand_pieces<false>(block_team, found.pieces);
+          view.finish();
           __syncthreads();
           found = block_sums[turn & 1];
           if (threadIdx.x == 0 && cancel_watch.stopped()) *memory.stopped = 1;
@@ -63,18 +75,15 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
       barrier.wait();
       found = read_sums(&memory.state->found);
       odd = fresh(&memory.state->odd);
-      // No block may write the state again before all have read it.
-      barrier.wait();
+      barrier.wait();  // no block writes the state again before all have read it
       continue;
     }
     const int next_slot = (slot + 1) % 3;
     if (blockIdx.x == 0 && threadIdx.x == 0) memory.sums[(slot + 2) % 3] = {0, 0, 0};
-    const queues view{rows, memory, limits, &memory.sums[next_slot], odd};
-    view.expand_short(grid_team, found.vertices);
-    if (found.pieces) {
-      barrier.wait();
-      view.expand_pieces(grid_team, found.pieces);
-    }
+    queues view(rows, memory, limits, &memory.sums[next_slot], odd, slots);
+    view.expand_short<false>(grid_team(), found.vertices);
+    view.expand_pieces<false>(grid_team(), found.pieces);
+    view.finish();
     if (blockIdx.x == 0 && threadIdx.x == 0 && cancel_watch.stopped()) *memory.stopped = 1;
     barrier.wait();
     slot = next_slot;
@@ -83,6 +92,18 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
   }
   barrier.wait();  // all have read the sums
   if (blockIdx.x == 0 && threadIdx.x < 3) memory.sums[threadIdx.x] = {0, 0, 0};
+}
+
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
+    delta_relax_heavy(__grid_constant__ const rank_rows rows,
+                      __grid_constant__ const search_memory memory,
+                      __grid_constant__ const search_limits limits) {
+  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  const queue_sums found = read_sums(&memory.counts->settled);
+  queues view(rows, memory, limits, &memory.sums[0], true, slots);
+  view.expand_short<true>(grid_team(), found.vertices);
+  view.expand_pieces<true>(grid_team(), found.pieces);
+  view.finish();
 }
 
 // starts: `size` + 1 local numbers, where the ghosts of each owner begin and end; see owner_of.
@@ -111,25 +132,25 @@ extern "C" __global__ void delta_pack(__grid_constant__ const search_memory memo
   });
 }
 
-extern "C" __global__ void delta_receive(__grid_constant__ const rank_rows rows,
-                                         __grid_constant__ const search_memory memory,
-                                         __grid_constant__ const search_limits limits,
-                                         const u32* positions, const key_t* lengths,
-                                         long long count) {
-  const queues view{rows, memory, limits, &memory.sums[0], true};
-  u64 arcs = 0;
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
+    delta_receive(__grid_constant__ const rank_rows rows,
+                  __grid_constant__ const search_memory memory,
+                  __grid_constant__ const search_limits limits, const u32* positions,
+                  const key_t* lengths, long long count) {
+  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  queues view(rows, memory, limits, &memory.sums[0], true, slots);
   for_each_item(count, [&](long long i, bool is_item) {
     const u32 number = is_item ? positions[i] + rows.below : 0;
-    arcs += view.update(is_item, number, is_item ? lengths[i] : 0);
+    view.update(is_item, number, is_item ? lengths[i] : 0);
   });
-  view.add_arcs(arcs);
+  view.finish();
 }
 
 // nearest: the greatest key. Numbers within the threshold are settled.
 extern "C" __global__ void delta_nearest(__grid_constant__ const search_memory memory,
                                          key_t threshold, unsigned_key* nearest) {
   key_t least = no_key;
-  const long long count = *memory.far_count;
+  const long long count = memory.counts->far;
   for (long long i = first_item(); i < count; i += stride()) {
     const key_t length = memory.distance[memory.far[i]];
     if (length >= threshold && length < least) least = length;
@@ -142,21 +163,21 @@ extern "C" __global__ void delta_nearest(__grid_constant__ const search_memory m
 }
 
 // limits: the new threshold. Far numbers beyond it go to other_far.
-extern "C" __global__ void delta_advance(__grid_constant__ const rank_rows rows,
-                                         __grid_constant__ const search_memory memory,
-                                         __grid_constant__ const search_limits limits,
-                                         key_t old_threshold, u32* other_far, u64* other_count) {
-  const queues view{rows, memory, limits, &memory.sums[0], true};
-  const long long count = *memory.far_count;
-  u64 arcs = 0;
-  for_each_item(count, [&](long long i, bool is_item) {
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
+    delta_advance(__grid_constant__ const rank_rows rows,
+                  __grid_constant__ const search_memory memory,
+                  __grid_constant__ const search_limits limits, key_t old_threshold, u32* other_far,
+                  u64* other_count) {
+  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  queues view(rows, memory, limits, &memory.sums[0], true, slots);
+  for_each_item(memory.counts->far, [&](long long i, bool is_item) {
     const u32 number = is_item ? memory.far[i] : 0;
     const key_t length = is_item ? memory.distance[number] : 0;
     const bool is_open = is_item && length >= old_threshold;
-    arcs += view.queue_near(is_open && length < limits.threshold, number);
+    view.queue_near(is_open && length < limits.threshold, number);
     const bool is_kept = is_open && length >= limits.threshold;
-    const u64 place = take_place(other_count, 0, is_kept);
+    const u64 place = queues::take_places(other_count, is_kept);
     if (is_kept) other_far[place] = number;
   });
-  view.add_arcs(arcs);
+  view.finish();
 }

@@ -8,17 +8,19 @@ A rank has a tentative distance for each of its local numbers: of its own vertic
 where it is the best length that the rank knows of. Vertices with a distance below the threshold are
 near, the others far.
 
-    settle   relax the arcs of near vertices until none of the rank's own is near. A ghost has no
-             arcs here: one that is near waits to be sent, and one that is far need not be sent yet.
+    settle   relax the light arcs of near vertices, those that lead to within the threshold, until
+             none of the rank's own is near. A ghost has no arcs here: one that is near waits to be
+             sent, and one that is far need not be sent yet.
     send     the distances of near ghosts to their owners, of each ghost one; take what other ranks
              send, where it is better than what is known
-    advance  when no rank had anything to send: all within the threshold are settled. It becomes the
-             least distance of a far vertex of any rank, and ``delta`` more.
+    heavy    when no rank had anything to send, all within the threshold are settled: relax their
+             other arcs, each once
+    advance  the threshold becomes the least distance of a far vertex of any rank, and ``delta`` more
 
 Distances do not depend on the ranks: each is the least sum over the arcs of a path, added up from
 its source. Predecessors come from distances afterwards (``partitioned_predecessors``).
 
-Cost per threshold: a few rounds, which grow with how often a shortest path changes its owner within
+Cost: each arc is relaxed little more than once. Per threshold a few rounds, which grow with how often a shortest path changes its owner within
 ``delta``. Bytes sent: 4 and a distance for each ghost that is improved, per round. Memory per rank:
 a distance, 1 byte and 8 bytes for queues per own vertex and ghost.
 """
@@ -79,7 +81,7 @@ def search(
     own_sources, own_targets = (own(graph, vertices) for vertices in (sources, limits.targets))
     state: Any = Search(graph, dtype, limits.cutoff)
     threshold = _after(dtype.type(0), delta, infinity)
-    state.begin(own_sources)
+    state.begin(own_sources, threshold)
     bound, rounds = infinity, 0
     while True:
         state.settle(threshold)
@@ -87,9 +89,10 @@ def search(
         rounds += 1
         for rank, (positions, lengths) in enumerate(received):
             if rank != exchange.rank and positions.size:
-                state.receive(positions, lengths, threshold)
+                state.receive(positions, lengths)
         if sent:
             continue
+        state.relax_heavy()
         nearest = _nearest(exchange, state.nearest(), infinity)
         bound = min(bound, _target_bound(exchange, state, own_targets, limits, threshold, infinity))
         if nearest > min(bound, limits.cutoff) or nearest == infinity:

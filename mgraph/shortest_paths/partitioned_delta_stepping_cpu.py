@@ -11,7 +11,8 @@ from mgraph.shortest_paths.problem import infinity_of
 
 # Where a local number is: in no list, in the near queue or to be sent, or in the far queue.
 _NOWHERE, _NEAR, _FAR = 0, 1, 2
-_BEGIN, _NEAR_COUNT, _FAR_COUNT, _TO_SEND = range(4)  # of the counts
+# Of the counts: where the near queue begins, and the lengths of lists.
+_BEGIN, _NEAR_COUNT, _FAR_COUNT, _TO_SEND, _SETTLED = range(5)
 
 
 class Search:
@@ -26,7 +27,9 @@ class Search:
         self._near = np.empty(max(graph.owned, 1), np.uint32)  # a ring
         self._far = np.empty(graph.locals, np.uint32)
         self._to_send = np.empty(graph.locals - graph.owned, np.uint32)
-        self._counts = np.zeros(4, np.int64)
+        self._counts = np.zeros(5, np.int64)
+        self._settled = np.empty(graph.owned, np.uint32)
+        self._is_settled = np.zeros(graph.owned, np.bool_)
         weights = graph.weights
         if weights is None:
             weights = np.broadcast_to(np.array(1, dtype), max(graph.heads.size, 2))
@@ -34,20 +37,32 @@ class Search:
         self._queues = self._distance, self._place, self._near, self._far, self._to_send
         self._range = np.array([graph.below, graph.owned], np.int64)
 
-    def begin(self, sources: np.ndarray) -> None:
+    def begin(self, sources: np.ndarray, threshold: Any) -> None:
         """Queue sources, positions in the rank's range, at distance 0."""
+        self._threshold = threshold
         numbers = sources + self._graph.below
         self._distance[numbers], self._place[numbers] = 0, _NEAR
         self._near[: numbers.size] = numbers
         self._counts[_NEAR_COUNT] = numbers.size
 
     def settle(self, threshold: Any) -> None:
-        """Relax the arcs of near vertices until none is left."""
+        """Relax the light arcs of near vertices until none is left."""
+        self._threshold = threshold
         _settle(
-            *self._rows, *self._queues, self._counts, self._range, threshold, self._cutoff,
-            cancellation.cancel_flag(),
+            *self._rows, *self._queues, self._counts, self._range, self._settled, self._is_settled,
+            threshold, self._cutoff, cancellation.cancel_flag(),
         )  # fmt: skip
         cancellation.raise_if_cancelled()
+
+    def relax_heavy(self) -> None:
+        """Relax the heavy arcs of the vertices that have been settled."""
+        if self._threshold != self._infinity:
+            _relax_heavy(
+                *self._rows, *self._queues, self._counts, self._range, self._settled,
+                self._threshold, self._cutoff, cancellation.cancel_flag(),
+            )  # fmt: skip
+            cancellation.raise_if_cancelled()
+        self._counts[_SETTLED] = 0
 
     def outgoing(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the near ghosts, positions and distances by owner; they are near no longer."""
@@ -63,10 +78,9 @@ class Search:
             messages.append((graph.ghosts[mine - np.uint32(shift)], self._distance[mine]))
         return messages
 
-    def receive(self, positions: Any, lengths: Any, threshold: Any) -> None:
+    def receive(self, positions: Any, lengths: Any) -> None:
         """Take lengths of own vertices, where they are better."""
-        positions, lengths = (np.require(each, None, "CA") for each in (positions, lengths))
-        _receive(positions, lengths, *self._queues, self._counts, self._range, threshold)
+        _receive(positions, lengths, *self._queues, self._counts, self._range, self._threshold)
 
     def nearest(self) -> Any:
         """Return the least distance of a far number, infinity if there are none."""
@@ -76,6 +90,7 @@ class Search:
 
     def advance(self, threshold: Any) -> None:
         """Queue the far numbers that are within the threshold now."""
+        self._threshold = threshold
         _advance(*self._queues, self._counts, self._range, threshold)
 
     def lengths(self, positions: np.ndarray) -> np.ndarray:
@@ -111,21 +126,50 @@ def _queue(number, length, distance, place, near, far, to_send, counts, own, thr
 
 @compiled
 def _settle(
-    indptr, heads, weights, distance, place, near, far, to_send, counts, own, threshold, cutoff,
-    cancel_flag,
+    indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, is_settled,
+    threshold, cutoff, cancel_flag,
 ):  # fmt: skip
+    """Relax light arcs. settled: receives the vertices that are near for the first time."""
     while counts[_NEAR_COUNT] > 0 and not cancel_flag[0]:
         number = near[np.uint64(counts[_BEGIN])]
         counts[_BEGIN] = counts[_BEGIN] + 1 if counts[_BEGIN] + 1 < near.size else 0
         counts[_NEAR_COUNT] -= 1
         place[np.uint64(number)] = _NOWHERE
         row = np.uint64(np.int64(number) - own[0])
+        if not is_settled[row]:
+            is_settled[row] = True
+            settled[counts[_SETTLED]] = number
+            counts[_SETTLED] += 1
         length = distance[np.uint64(number)]
         for arc in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
-            head = np.uint64(heads[arc])
             candidate = length + weights[arc]
-            if candidate < distance[head] and candidate <= cutoff:
-                _queue(head, candidate, distance, place, near, far, to_send, counts, own, threshold)
+            if candidate < threshold and candidate <= cutoff:
+                head = np.uint64(heads[arc])
+                if candidate < distance[head]:
+                    _queue(
+                        head, candidate, distance, place, near, far, to_send, counts, own, threshold
+                    )
+
+
+@compiled
+def _relax_heavy(
+    indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, threshold,
+    cutoff, cancel_flag,
+):  # fmt: skip
+    for i in range(counts[_SETTLED]):
+        if cancel_flag[0]:
+            break
+        number = np.uint64(settled[i])
+        row = np.uint64(np.int64(number) - own[0])
+        length = distance[number]
+        for arc in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
+            candidate = length + weights[arc]
+            if candidate >= threshold and candidate <= cutoff:
+                head = np.uint64(heads[arc])
+                if candidate < distance[head]:
+                    _queue(
+                        head, candidate, distance, place, near, far, to_send, counts, own, threshold
+                    )
 
 
 @compiled

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation, cancellation_gpu, primitives_gpu
-from mgraph.cuda.source import Source, launch_resident, multiprocessors
+from mgraph.cuda.memory import copy_into
+from mgraph.cuda.source import Source, launch_resident, multiprocessors, resident_blocks
 from mgraph.partitioned.rank_graph import RankGraph
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
@@ -33,28 +34,34 @@ class Search:
         key = self._key = key_dtype(dtype)
         pieces = 2 * graph.heads.size // self._constant("piece_arcs") + 1
         self._distance = primitives_gpu.full(size, self._to_key(self._infinity), key)
-        # Sums of near queues, the state, the barrier, counts, and a word for cancellation.
-        sums, state = self._size("queue_sums") * 3, self._size("search_state")
-        control = primitives_gpu.full((sums + state) // 8 + 4, 0, np.uint64)
-        self._far_count, self._to_send_count = control[-3:-2], control[-2:-1]
-        self._stopped = control[-1:].view(np.int32)[:1]
-        self._sums = control[: sums // 8]
+        names = ("list_counts", "queue_sums", "search_state")
+        counts, sums, state = (self._size(name) // 8 for name in names)
+        ends = np.cumsum([counts, 3 * sums, state, 1, 1]).tolist()
+        control = primitives_gpu.full(ends[-1], 0, np.uint64)
+        self._counts, self._sums, last, self._arrived, stopped = (
+            control[first:stop] for first, stop in zip([0, *ends], ends, strict=False)
+        )
         self._arrays = {
+            "locals": size,
             "distance": self._distance,
-            "is_near": primitives_gpu.full(words, 0, np.uint32),
+            "expanded": primitives_gpu.full(graph.owned, np.iinfo(key).max, key),
+            "is_near": primitives_gpu.full(2 * words, 0, np.uint32),
             "is_far": primitives_gpu.full(words, 0, np.uint32),
             "near": cupy.empty(2 * graph.owned, np.uint32),
-            "pieces": cupy.empty(2 * pieces, np.uint64),
+            "near_pieces": cupy.empty(2 * pieces, np.uint64),
+            "settled": cupy.empty(graph.owned, np.uint32),
+            "settled_pieces": cupy.empty(pieces, np.uint64),
             "far": cupy.empty(size, np.uint32),
             "to_send": cupy.empty(ghosts, np.uint32),
-            "far_count": self._far_count,
-            "to_send_count": self._to_send_count,
+            "counts": self._counts,
             "sums": self._sums,
-            "state": control[sums // 8 :],
-            "arrived": control[-4:],
-            "stopped": self._stopped,
+            "state": last,
+            "arrived": self._arrived,
+            "stopped": stopped.view(np.int32)[:1],
         }
-        self._arrived = control[-4:-3]
+        self._far_count, self._to_send_count, self._settled_counts = (
+            self._counts[0:1], self._counts[1:2], self._counts[2:]
+        )  # fmt: skip
         self._other_far = cupy.empty(size, np.uint32)
         self._rows = KERNELS.struct("rank_rows", **self._defines).pack(
             {
@@ -81,9 +88,9 @@ class Search:
     def _memory(self) -> Any:
         return KERNELS.struct("search_memory", **self._defines).pack(self._arrays)
 
-    def _limits(self, threshold: Any) -> Any:
+    def _limits(self) -> Any:
         values = {
-            "threshold": self._to_key(threshold), "cutoff": self._to_key(self._cutoff),
+            "threshold": self._to_key(self._threshold), "cutoff": self._to_key(self._cutoff),
             "cancel_flag": cancellation_gpu.cancel_flag(),
         }  # fmt: skip
         types = {"key_t": self._key.str[1:]}
@@ -92,24 +99,35 @@ class Search:
     def _launch(self, name: str, *arguments: Any) -> None:
         KERNELS.launch(name, arguments, **self._defines)
 
-    def begin(self, sources: np.ndarray) -> None:
+    def _launch_wide(self, name: str, *arguments: Any) -> None:
+        """Launch a kernel that appends to lists, with as many threads per block as it expects."""
+        threads = self._constant("threads")
+        blocks = multiprocessors() * self._constant("min_blocks")
+        kernel = KERNELS.kernel(name, **self._defines)
+        kernel((blocks,), (threads,), (self._rows, self._memory(), self._limits(), *arguments))
+
+    def begin(self, sources: np.ndarray, threshold: Any) -> None:
         """Queue sources, positions in the rank's range, at distance 0."""
         import cupy
 
+        self._threshold = threshold
         lengths = primitives_gpu.full(sources.size, 0, self._key)
-        positions = cupy.asarray(sources.astype(np.uint32))
-        self._receive(positions, lengths, np.array(1).astype(self._dtype))
+        self.receive(cupy.asarray(sources.astype(np.uint32)), lengths)
 
     def settle(self, threshold: Any) -> None:
-        """Relax the arcs of near vertices until none is left."""
+        """Relax the light arcs of near vertices until none is left."""
         self._threshold = threshold
         primitives_gpu.fill(self._arrived, 0)
-        launch_resident(
-            KERNELS.kernel("delta_settle", **self._defines),
-            multiprocessors(),
-            self._constant("threads"),
-            (self._rows, self._memory(), self._limits(threshold)),
-        )
+        kernel = KERNELS.kernel("delta_settle", **self._defines)
+        threads = self._constant("threads")
+        blocks = resident_blocks(kernel, threads, 0, "a search", "use backend cpu")
+        launch_resident(kernel, blocks, threads, (self._rows, self._memory(), self._limits()))
+
+    def relax_heavy(self) -> None:
+        """Relax the heavy arcs of the vertices that have been settled."""
+        if self._threshold != self._infinity:
+            self._launch_wide("delta_relax_heavy")
+        primitives_gpu.fill(self._settled_counts, 0)
 
     def outgoing(self) -> list[tuple[Any, Any]]:
         """Return the near ghosts, positions and distances by owner; they are near no longer."""
@@ -137,14 +155,10 @@ class Search:
             for first, stop in zip(begins.tolist(), ends.tolist(), strict=True)
         ]
 
-    def receive(self, positions: Any, lengths: Any, threshold: Any) -> None:
+    def receive(self, positions: Any, lengths: Any) -> None:
         """Take lengths of own vertices, where they are better."""
-        self._receive(positions, lengths, threshold)
-
-    def _receive(self, positions: Any, lengths: Any, threshold: Any) -> None:
         if positions.size:
-            arguments = self._rows, self._memory(), self._limits(threshold)
-            self._launch("delta_receive", *arguments, positions, lengths, np.int64(positions.size))
+            self._launch_wide("delta_receive", positions, lengths, np.int64(positions.size))
 
     def nearest(self) -> Any:
         """Return the least distance of a far number, infinity if there are none."""
@@ -157,12 +171,11 @@ class Search:
 
     def advance(self, threshold: Any) -> None:
         """Queue the far numbers that are within the threshold now."""
-        count = primitives_gpu.full(1, 0, np.int64)
-        arguments = self._rows, self._memory(), self._limits(threshold)
-        old = self._to_key(self._threshold)
-        self._launch("delta_advance", *arguments, old, self._other_far, count)
+        old, self._threshold = self._to_key(self._threshold), threshold
+        count = primitives_gpu.full(1, 0, np.uint64)
+        self._launch_wide("delta_advance", old, self._other_far, count)
         self._arrays["far"], self._other_far = self._other_far, self._arrays["far"]
-        self._far_count[:] = count.view(np.uint64)
+        copy_into(self._far_count, count)
 
     def lengths(self, positions: np.ndarray) -> np.ndarray:
         """Return the tentative distances of own vertices."""

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <mgraph/fresh.cuh>
-#include <mgraph/ordered.cuh>
 #include <mgraph/path_length.cuh>
 #include <mgraph/warp.cuh>
 
@@ -12,9 +11,11 @@ using u32 = unsigned int;
 using u64 = unsigned long long;
 using unsigned_key = unsigned_of<sizeof(length_t)>::type;
 
-constexpr int threads = 1024;           // per block
+constexpr int threads = 512;            // per block
+constexpr int min_blocks = 3;           // per multiprocessor
 constexpr int piece_arcs = 256;         // longer rows are read in pieces
 constexpr u64 solo_arcs = 4 * threads;  // at most, of an iteration that one block does
+constexpr int buffer_slots = 64;        // per warp and list
 
 // The rank's rows: indptr[row], of the own vertex below + row.
 struct rank_rows {
@@ -51,16 +52,27 @@ struct search_state {
   int odd;
 };
 
+// The lengths of lists.
+struct list_counts {
+  u64 far;
+  u64 to_send;
+  queue_sums settled;
+};
+
+// `pieces`, below: 2 * num_arcs / piece_arcs + 1.
 struct search_memory {
-  key_t* distance;    // [locals]
-  u32* is_near;       // [words] bits
-  u32* is_far;        // [words] bits
-  u32* near;          // [2][owned]
-  row_piece* pieces;  // [2][2 * num_arcs / piece_arcs + 1]
-  u32* far;           // [locals]
-  u32* to_send;       // [ghosts]
-  u64* far_count;
-  u64* to_send_count;
+  long long locals;           // own vertices and ghosts
+  key_t* distance;            // [locals]
+  key_t* expanded;            // [owned]: the length at which a row's light arcs were relaxed last
+  u32* is_near;               // [2][words] bits
+  u32* is_far;                // [words] bits
+  u32* near;                  // [2][owned]
+  row_piece* near_pieces;     // [2][pieces]
+  u32* settled;               // [owned]
+  row_piece* settled_pieces;  // [pieces]
+  u32* far;                   // [locals]
+  u32* to_send;               // [ghosts]
+  list_counts* counts;
   queue_sums* sums;  // [3]
   search_state* state;
   u64* arrived;  // 0; of the barrier
@@ -112,7 +124,40 @@ struct team {
   long long warp, warps;
 };
 
-// The queues as the threads see them. odd: which of the two near queues is read; the other one is
+// Numbers that a warp has found for a list, in shared memory, until they are 32: an atomic operation
+// for each would make all warps wait for the list's end.
+struct buffer {
+  u32* slots;
+  u32 count;
+
+  // All lanes of a warp call together, here and below. flush(is_item, number) appends to the list.
+  template <class Flush> __device__ void push(bool is_item, u32 number, Flush flush) {
+    const u32 lanes = __ballot_sync(~0u, is_item);
+    if (!lanes) return;
+    if (is_item) slots[count + __popc(lanes & lanes_below())] = number;
+    count += __popc(lanes);
+    __syncwarp();
+    if (count < 32) return;
+    const u32 lane = threadIdx.x & 31, rest = count - 32;
+    const u32 first = slots[lane], second = lane < rest ? slots[32 + lane] : 0;
+    __syncwarp();
+    if (lane < rest) slots[lane] = second;
+    count = rest;
+    __syncwarp();
+    flush(true, first);
+  }
+
+  template <class Flush> __device__ void empty(Flush flush) {
+    const u32 lane = threadIdx.x & 31;
+    const bool is_item = lane < count;
+    const u32 number = is_item ? slots[lane] : 0;
+    __syncwarp();
+    if (count) flush(is_item, number);
+    count = 0;
+  }
+};
+
+// The lists as a warp sees them. odd: which of the two near queues is read; the other one is
 // appended to, and `sums` are that one's.
 struct queues {
   const rank_rows& rows;
@@ -120,68 +165,111 @@ struct queues {
   const search_limits& limits;
   queue_sums* sums;
   bool odd;
+  buffer near_buffer, far_buffer, send_buffer;
+  u64 arcs;
+
+  __device__ queues(const rank_rows& rows, const search_memory& memory, const search_limits& limits,
+                    queue_sums* sums, bool odd, u32* slots)
+      : rows(rows), memory(memory), limits(limits), sums(sums), odd(odd), arcs(0) {
+    u32* own_slots = slots + 3 * buffer_slots * (threadIdx.x / 32);
+    near_buffer = {own_slots, 0};
+    far_buffer = {own_slots + buffer_slots, 0};
+    send_buffer = {own_slots + 2 * buffer_slots, 0};
+  }
 
   __device__ const u32* near() const { return memory.near + (odd ? rows.owned : 0); }
-  __device__ u32* next_near() const { return memory.near + (odd ? 0 : rows.owned); }
-  __device__ row_piece* pieces(bool second) const {
-    return memory.pieces + (second ? 2 * rows.num_arcs / piece_arcs + 1 : 0);
+  __device__ const row_piece* near_pieces() const {
+    return memory.near_pieces + (odd ? max_pieces() : 0);
+  }
+  __device__ long long max_pieces() const { return 2 * rows.num_arcs / piece_arcs + 1; }
+  __device__ u32* near_bits(bool second) const {
+    return memory.is_near + (second ? (memory.locals + 31) / 32 : 0);
   }
   __device__ bool is_own(u32 number) const { return number - rows.below < rows.owned; }
 
-  __device__ void add_arcs(u64 arcs) const {
-    for (int step = 16; step; step /= 2) arcs += __shfl_down_sync(~0u, arcs, step);
-    if ((threadIdx.x & 31) == 0 && arcs) atomicAdd(&sums->arcs, arcs);
+  // Appends numbers of lanes to a list; returns the place of this lane's.
+  __device__ static u64 take_places(u64* count, bool is_item) {
+    const u32 lanes = __ballot_sync(~0u, is_item);
+    const int leader = __ffs(lanes) - 1;
+    u64 place = 0;
+    if (lanes && (threadIdx.x & 31) == leader) place = atomicAdd(count, u64(__popc(lanes)));
+    return __shfl_sync(~0u, place, max(leader, 0)) + __popc(lanes & lanes_below());
   }
 
-  // Queues own vertices, and returns the arcs of this lane's. Here and below, all lanes of a warp
-  // call together.
-  __device__ u64 append(bool is_new, u32 number) const {
-    const u32 lanes = __ballot_sync(~0u, is_new);
+  // Appends own vertices to a list of vertices and of the pieces of their longer rows; returns the
+  // arcs of this lane's.
+  __device__ u64 append(bool is_item, u32 number, u32* list, row_piece* pieces,
+                        queue_sums* counts) const {
+    const u32 lanes = __ballot_sync(~0u, is_item);
     if (!lanes) return 0;
     const int lane = threadIdx.x & 31, leader = __ffs(lanes) - 1;
     u32 place = 0;
-    if (lane == leader) place = atomicAdd(&sums->vertices, u32(__popc(lanes)));
+    if (lane == leader) place = atomicAdd(&counts->vertices, u32(__popc(lanes)));
     place = __shfl_sync(~0u, place, leader) + __popc(lanes & lanes_below());
-    if (is_new) next_near()[place] = number;
+    if (is_item) list[place] = number;
     const long long* row = rows.indptr + (number - rows.below);
-    const long long arcs = is_new ? row[1] - row[0] : 0;
-    for (u32 long_rows = __ballot_sync(~0u, arcs > piece_arcs); long_rows;
+    const long long row_arcs = is_item ? row[1] - row[0] : 0;
+    for (u32 long_rows = __ballot_sync(~0u, row_arcs > piece_arcs); long_rows;
          long_rows &= long_rows - 1) {
       const int owner = __ffs(long_rows) - 1;
       const u32 of = __shfl_sync(~0u, number, owner);
-      const u32 count = u32((__shfl_sync(~0u, arcs, owner) + piece_arcs - 1) / piece_arcs);
-      if (lane == owner) place = atomicAdd(&sums->pieces, count);
+      const u32 count = u32((__shfl_sync(~0u, row_arcs, owner) + piece_arcs - 1) / piece_arcs);
+      if (lane == owner) place = atomicAdd(&counts->pieces, count);
       const u32 first = __shfl_sync(~0u, place, owner);
-      for (u32 i = lane; i < count; i += 32) pieces(!odd)[first + i] = {of, i};
+      for (u32 i = lane; i < count; i += 32) pieces[first + i] = {of, i};
     }
-    return u64(arcs);
+    return u64(row_arcs);
   }
 
-  // Lists numbers whose near bit is not set: own vertices in the queue, ghosts to be sent.
-  __device__ u64 queue_near(bool is_near, u32 number) const {
+  __device__ void flush_near(bool is_item, u32 number) {
+    u32* list = memory.near + (odd ? 0 : rows.owned);
+    row_piece* pieces = memory.near_pieces + (odd ? 0 : max_pieces());
+    arcs += append(is_item, number, list, pieces, sums);
+  }
+  __device__ void flush_far(bool is_item, u32 number) const {
+    const u64 place = take_places(&memory.counts->far, is_item);
+    if (is_item) memory.far[place] = number;
+  }
+  __device__ void flush_send(bool is_item, u32 number) const {
+    const u64 place = take_places(&memory.counts->to_send, is_item);
+    if (is_item) memory.to_send[place] = number;
+  }
+
+  // After the last push: the lists are complete.
+  __device__ void finish() {
+    near_buffer.empty([&](bool is_item, u32 number) { flush_near(is_item, number); });
+    far_buffer.empty([&](bool is_item, u32 number) { flush_far(is_item, number); });
+    send_buffer.empty([&](bool is_item, u32 number) { flush_send(is_item, number); });
+    for (int step = 16; step; step /= 2) arcs += __shfl_down_sync(~0u, arcs, step);
+    if ((threadIdx.x & 31) == 0 && arcs) atomicAdd(&sums->arcs, arcs);
+    arcs = 0;
+  }
+
+  // Lists near numbers that are not listed yet: own vertices in the queue, ghosts to be sent.
+  __device__ void queue_near(bool is_near, u32 number) {
     bool is_new = false;
     if (is_near) {
       const u32 bit = 1u << (number & 31);
-      fence();
-      is_new = !(atomicOr(&memory.is_near[number / 32], bit) & bit);
+      // A ghost stays listed until it is sent, whatever the iteration.
+      u32* word = near_bits(is_own(number) ? !odd : false) + number / 32;
+      is_new = !(fresh(word) & bit) && !(atomicOr(word, bit) & bit);
     }
     const bool own = is_own(number);
-    if (__any_sync(~0u, is_new && !own)) {
-      const u64 place = take_place(memory.to_send_count, 0, is_new && !own);
-      if (is_new && !own) memory.to_send[place] = number;
-    }
-    return append(is_new && own, number);
+    near_buffer.push(is_new && own, number,
+                     [&](bool is_item, u32 item) { flush_near(is_item, item); });
+    send_buffer.push(is_new && !own, number,
+                     [&](bool is_item, u32 item) { flush_send(is_item, item); });
   }
 
-  // Takes a length of a number if it is better than the one known; returns the arcs to be relaxed.
-  __device__ u64 update(bool is_length, u32 number, key_t length) const {
+  // Takes a length of a number if it is better than the one known.
+  __device__ void update(bool is_length, u32 number, key_t length) {
     bool is_better =
         is_length && length <= limits.cutoff && length < fresh(&memory.distance[number]);
     if (is_better) {
       const auto known = atomicMin((unsigned_key*)&memory.distance[number], unsigned_key(length));
       is_better = unsigned_key(length) < known;
     }
-    if (!__any_sync(~0u, is_better)) return 0;
+    if (!__any_sync(~0u, is_better)) return;
     const bool is_near = is_better && length < limits.threshold;
     bool is_new_far = false;
     if (is_better && !is_near) {
@@ -189,44 +277,60 @@ struct queues {
       const u32 bit = 1u << (number & 31);
       is_new_far = !(fresh(word) & bit) && !(atomicOr(word, bit) & bit);
     }
-    if (__any_sync(~0u, is_new_far)) {
-      const u64 place = take_place(memory.far_count, 0, is_new_far);
-      if (is_new_far) memory.far[place] = number;
-    }
-    return queue_near(is_near, number);
+    far_buffer.push(is_new_far, number, [&](bool is_item, u32 item) { flush_far(is_item, item); });
+    queue_near(is_near, number);
   }
 
-  // Relaxes an arc of a vertex at a length.
-  __device__ u64 relax(bool is_arc, key_t length, long long arc) const {
+  // Relaxes an arc of a vertex at a length if it is light, or if it is heavy.
+  template <bool heavy> __device__ void relax(bool is_arc, key_t length, long long arc) {
     u32 head = 0;
     key_t candidate = 0;
     if (is_arc) {
-      head = rows.heads[arc];
       candidate = extended(length, rows.weights ? rows.weights[arc] : weight_t(1));
+      is_arc = (candidate < limits.threshold) != heavy;
+      if (is_arc) head = rows.heads[arc];
     }
-    return update(is_arc, head, candidate);
+    update(is_arc, head, candidate);
   }
 
-  // Takes a vertex from the queue: its length is read after its bit is cleared.
-  __device__ key_t take(u32 number) const {
-    atomicAnd(&memory.is_near[number / 32], ~(1u << (number & 31)));
-    fence();
-    return fresh(&memory.distance[number]);
+  // Takes a vertex from the near queue, by all lanes of a warp; returns whether its light arcs must
+  // be relaxed: not if they were at the same length. A vertex that is taken for the first time is
+  // settled when the threshold is exhausted.
+  __device__ bool take(bool is_item, u32 number, key_t* length) const {
+    bool is_first = false, is_open = false;
+    *length = 0;
+    if (is_item) {
+      atomicAnd(near_bits(odd) + number / 32, ~(1u << (number & 31)));
+      *length = fresh(&memory.distance[number]);
+      key_t* expanded = &memory.expanded[number - rows.below];
+      is_first = *expanded == no_key;
+      is_open = *expanded != *length;
+      *expanded = *length;
+    }
+    append(is_first, number, memory.settled, memory.settled_pieces, &memory.counts->settled);
+    return is_open;
   }
 
-  // Relaxes each arc of the queued vertices, but for rows in pieces.
-  __device__ void expand_short(team team_, u32 size) const {
+  // Relaxes the arcs of listed vertices, but for rows in pieces. heavy: of settled vertices, else
+  // of the near queue's.
+  template <bool heavy> __device__ void expand_short(team team_, u32 size) {
     const int lane = threadIdx.x & 31;
-    u64 arcs = 0;
+    const u32* list = heavy ? memory.settled : near();
     for (long long first = 32 * team_.warp; first < size; first += 32 * team_.warps) {
+      const bool is_item = first + lane < size;
+      const u32 number = is_item ? fresh(&list[first + lane]) : 0;
       u32 count = 0;
       long long begin = 0;
       key_t length = 0;
-      if (first + lane < size) {
-        const u32 number = fresh(&near()[first + lane]);
+      bool is_open = is_item;
+      if (heavy) {
+        if (is_item) length = fresh(&memory.distance[number]);
+      } else {
+        is_open = take(is_item, number, &length);
+      }
+      if (is_open) {
         const long long* row = rows.indptr + (number - rows.below);
         begin = row[0];
-        length = take(number);
         if (row[1] - begin <= piece_arcs) count = u32(row[1] - begin);
       }
       u32 end = count;  // where this lane's arcs end among those of the warp
@@ -244,28 +348,24 @@ struct queues {
         }
         const key_t from = __shfl_sync(~0u, length, owner);
         const long long arc = __shfl_sync(~0u, offset, owner) + place;
-        arcs += relax(place < total, from, arc);
+        relax<heavy>(place < total, from, arc);
       }
     }
-    add_arcs(arcs);
   }
 
-  // Relaxes the arcs of pieces, each by a warp, after a barrier: expand_short has cleared the bits
-  // of their numbers, so that a length which is improved from now on is queued again.
-  __device__ void expand_pieces(team team_, u32 count) const {
+  // Relaxes the arcs of pieces, each by a warp.
+  template <bool heavy> __device__ void expand_pieces(team team_, u32 count) {
     const int lane = threadIdx.x & 31;
-    u64 arcs = 0;
+    const row_piece* pieces = heavy ? memory.settled_pieces : near_pieces();
     for (long long i = team_.warp; i < count; i += team_.warps) {
-      const row_piece* piece = &pieces(odd)[i];
-      const u32 number = fresh(&piece->number), index = fresh(&piece->index);
+      const u32 number = fresh(&pieces[i].number), index = fresh(&pieces[i].index);
       const long long* row = rows.indptr + (number - rows.below);
       const long long begin = row[0] + (long long)piece_arcs * index;
       const long long stop = min(begin + piece_arcs, row[1]);
       const key_t length = fresh(&memory.distance[number]);
       for (long long base = begin; base < stop; base += 32)
-        arcs += relax(base + lane < stop, length, base + lane);
+        relax<heavy>(base + lane < stop, length, base + lane);
     }
-    add_arcs(arcs);
   }
 };
 

@@ -111,7 +111,7 @@ def choose_sources(exchange, memory, argument, *, count):
     return chosen
 
 
-def search(exchange, memory, argument, *, source, delta, checks):
+def search(exchange, memory, argument, *, source, delta, checks, predecessors=True):
     import cupy
 
     from mgraph.shortest_paths import partitioned_delta_stepping
@@ -123,7 +123,7 @@ def search(exchange, memory, argument, *, source, delta, checks):
     began = time.perf_counter()
     paths = partitioned_delta_stepping.search(
         exchange, graph, [source], limits, dtype=np.dtype(np.float64), delta=delta,
-        predecessors=True,
+        predecessors=predecessors,
     )  # fmt: skip
     cupy.cuda.get_current_stream().synchronize()
     exchange.all_reduce(0)
@@ -196,6 +196,7 @@ def rmat(options):
         sources = run(choose_sources, count=options.searches)[0]
         for delta in options.delta:
             run(search, source=sources[0], delta=delta, checks=False)
+            bare = run(search, source=sources[0], delta=delta, checks=False, predecessors=False)
             rates, times = [], []
             for index, source in enumerate(sources):
                 checks = index < options.checks
@@ -207,7 +208,8 @@ def rmat(options):
             print(
                 f"rmat-{options.scale}, {ranks.size} GPUs, delta {delta}: "
                 f"{statistics.harmonic_mean(rates) / 1e9:.2f}e9 edges/s, harmonic mean of "
-                f"{len(rates)}; {statistics.median(times):.3f} s, {found[0][2]} rounds; the trees "
+                f"{len(rates)}; {statistics.median(times):.3f} s, {found[0][2]} rounds; "
+                f"{max(each[0] for each in bare):.3f} s without predecessors; the trees "
                 f"of {min(options.checks, len(sources))} checked",
                 flush=True,
             )

@@ -31,7 +31,10 @@ def host():
     with pytest.MonkeyPatch.context() as patch:
         host = emulated.Host()
         host.patch(patch)
-        patch.setattr(partitioned_delta_stepping_gpu, "multiprocessors", lambda: 3)
+        search = partitioned_delta_stepping_gpu
+        patch.setattr(search, "multiprocessors", lambda: 1)
+        patch.setattr(search, "resident_blocks", lambda *shape: 3)
+        patch.setattr(search, "copy_into", lambda target, source: np.copyto(target, source))
         patch.setattr(
             primitives_gpu, "full", lambda *shape: np.full(*shape).view(emulated.HostArray)
         )
