@@ -15,7 +15,8 @@ near, the others far.
              send, where it is better than what is known
     heavy    when no rank had anything to send, all within the threshold are settled: relax their
              other arcs, each once
-    advance  the threshold becomes the least distance of a far vertex of any rank, and ``delta`` more
+    advance  move the threshold by ``delta``, or from the nearest far vertex of any rank if it is
+             farther; far vertices within it become near
 
 Distances do not depend on the ranks: each is the least sum over the arcs of a path, added up from
 its source. Predecessors come from distances afterwards (``partitioned_predecessors``).
@@ -93,12 +94,16 @@ def search(
         if sent:
             continue
         state.relax_heavy()
-        nearest = _nearest(exchange, state.nearest(), infinity)
-        bound = min(bound, _target_bound(exchange, state, own_targets, limits, threshold, infinity))
-        if nearest > min(bound, limits.cutoff) or nearest == infinity:
+        bound = _target_bound(exchange, state, own_targets, limits, threshold, infinity)
+        if bound < infinity or threshold > limits.cutoff:
             break
-        threshold = _after(nearest, delta, infinity)
-        state.advance(threshold)
+        threshold = _after(threshold, delta, infinity)
+        if not exchange.all_reduce(state.advance(threshold))[0]:
+            nearest = exchange.all_reduce(np.array([state.nearest()], dtype), np.min)[0]
+            if nearest == infinity:
+                break
+            threshold = _after(nearest, delta, infinity)
+            state.advance(threshold)
     distance = state.finish(bound)
     predecessor = None
     if predecessors:
@@ -119,11 +124,6 @@ def _after(length: Any, delta: float, infinity: Any) -> Any:
     if dtype.kind == "f":
         return max(length + dtype.type(delta), np.nextafter(length, infinity))
     return dtype.type(min(int(length) + max(1, int(min(delta, 2**62))), int(infinity)))
-
-
-def _nearest(exchange: Exchange, value: Any, infinity: Any) -> Any:
-    (nearest,) = exchange.all_reduce(np.array([value], type(infinity)), np.min)
-    return nearest
 
 
 def _target_bound(

@@ -88,10 +88,11 @@ class Search:
         far = far[self._place[far] == _FAR]
         return self._distance[far].min(initial=self._infinity)
 
-    def advance(self, threshold: Any) -> None:
-        """Queue the far numbers that are within the threshold now."""
+    def advance(self, threshold: Any) -> int:
+        """Queue the far numbers that are within the threshold now; return how many are near."""
         self._threshold = threshold
         _advance(*self._queues, self._counts, self._range, threshold)
+        return int(self._counts[_NEAR_COUNT] + self._counts[_TO_SEND])
 
     def lengths(self, positions: np.ndarray) -> np.ndarray:
         """Return the tentative distances of own vertices."""

@@ -9,6 +9,7 @@ from mgraph.cuda.memory import copy_into
 from mgraph.cuda.source import Source, launch_resident, multiprocessors, resident_blocks
 from mgraph.partitioned.rank_graph import RankGraph
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
+from mgraph.shortest_paths.partitioned_predecessors_gpu import ghost_numbering
 from mgraph.shortest_paths.problem import infinity_of
 
 KERNELS = Source(
@@ -69,12 +70,8 @@ class Search:
                 "below": graph.below, "owned": graph.owned, "num_arcs": graph.heads.size,
             }
         )  # fmt: skip
-        starts = [ghosts.start for ghosts in graph.ghost_ranges]
-        starts[graph.rank] = graph.below
-        shifts = np.where(np.arange(graph.size) > graph.rank, graph.owned, 0)
-        # An owner without ghosts begins where the next one does, and the search passes it over.
-        self._starts = cupy.asarray(np.array(starts, np.uint32))
-        self._shifts = cupy.asarray(shifts.astype(np.uint32))
+        numbering = ghost_numbering(graph)
+        self._starts, self._shifts = numbering["starts"], numbering["shifts"]
 
     def _constant(self, name: str) -> int:
         return KERNELS.constant(name, **self._defines)
@@ -169,13 +166,16 @@ class Search:
         key = nearest.get()[0]
         return self._infinity if key == none else np.array(key).view(self._dtype)[()]
 
-    def advance(self, threshold: Any) -> None:
-        """Queue the far numbers that are within the threshold now."""
+    def advance(self, threshold: Any) -> int:
+        """Queue the far numbers that are within the threshold now; return how many are near."""
         old, self._threshold = self._to_key(self._threshold), threshold
         count = primitives_gpu.full(1, 0, np.uint64)
         self._launch_wide("delta_advance", old, self._other_far, count)
         self._arrays["far"], self._other_far = self._other_far, self._arrays["far"]
         copy_into(self._far_count, count)
+        # Of the sums, the second word holds the vertices, and then the pieces.
+        near = self._sums[1:2].view(np.uint32)
+        return int(near[0]) + int(self._to_send_count[0])
 
     def lengths(self, positions: np.ndarray) -> np.ndarray:
         """Return the tentative distances of own vertices."""

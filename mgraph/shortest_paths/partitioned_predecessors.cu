@@ -1,5 +1,8 @@
 // One rank's steps of partitioned_predecessors.py on a GPU; the _gpu.py launches them.
 //
+//   find_in_rows, find_in_long_rows
+//                   where each arc has its mirror: the first arc of a row along which a tight arc
+//                   leads back, from a smaller distance; rows ascend, so that it is the smallest
 //   propose_nearer  each tight arc from a smaller distance proposes its tail to its head
 //   count_proposed, pack_proposed
 //                   the proposals for the ghosts of one owner, which are then forgotten
@@ -27,14 +30,23 @@ struct rank_rows {
   u32 below;
   u32 owned;
   long long first;  // the rank's first vertex
+  // What makes local numbers of ghosts global ones: by owner, where its ghosts begin among the local
+  // numbers, how much less their index is, and its first vertex.
+  const u32* starts;
+  const u32* shifts;
+  const long long* bounds;
+  int size;
+  const u32* ghosts;
 };
+
+constexpr long long chunk_arcs = 1024;   // that a warp takes at a time, whatever their rows
+constexpr int lane_arcs = 32;            // that a lane reads before its warp helps
+constexpr long long long_row = 1 << 14;  // arcs from which the whole grid reads a row
 
 namespace {
 
 __device__ long long first_item() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ long long stride() { return (long long)gridDim.x * blockDim.x; }
-
-constexpr long long chunk_arcs = 1024;  // that a warp takes at a time, whatever their rows
 
 // The last row in [low, high] that begins at or before the arc.
 __device__ long long row_of(const long long* indptr, long long arc, long long low, long long high) {
@@ -70,6 +82,92 @@ __device__ bool is_tight(const rank_rows& rows, long long arc, key_t tail, key_t
 }
 
 }  // namespace
+
+namespace {
+
+__device__ tail_t global_number(const rank_rows& rows, u32 number) {
+  if (number - rows.below < rows.owned) return tail_t(rows.first + (number - rows.below));
+  int owner = 0;
+  while (owner + 1 < rows.size && number >= rows.starts[owner + 1]) ++owner;
+  return tail_t(rows.bounds[owner] + rows.ghosts[number - rows.shifts[owner]]);
+}
+
+// Whether a shortest path to the row's vertex, at `length`, comes along the mirror of the arc.
+__device__ bool leads_back(const rank_rows& rows, const key_t* distance, long long arc,
+                           key_t length) {
+  const weight_t weight = rows.weights ? rows.weights[arc] : weight_t(1);
+  if (extended(0, weight) > length) return false;
+  const key_t near = distance[rows.heads[arc]];
+  return near < length && extended(near, weight) == length;
+}
+
+}  // namespace
+
+// predecessor: by local number, -1 everywhere. long_rows: receives the rows that are left.
+extern "C" __global__ void find_in_rows(__grid_constant__ const rank_rows rows,
+                                        const key_t* distance, key_t infinity, tail_t* predecessor,
+                                        u32* long_rows, u64* long_count) {
+  const int lane = threadIdx.x & 31;
+  const long long warps = stride() / 32;
+  for (long long base = first_item() / 32 * 32; base < rows.owned; base += 32 * warps) {
+    const long long row = base + lane;
+    long long arc = 0, stop = 0;
+    key_t length = infinity;
+    if (row < rows.owned) length = distance[rows.below + row];
+    if (length != infinity && length) {
+      arc = rows.indptr[row], stop = rows.indptr[row + 1];
+      if (stop - arc > long_row) {
+        long_rows[atomicAdd(long_count, 1ULL)] = u32(row);
+        stop = arc;
+      }
+    }
+    long long found = -1;
+    for (int i = 0; i < lane_arcs && arc < stop && found < 0; ++i, ++arc) {
+      if (leads_back(rows, distance, arc, length)) found = arc;
+    }
+    u32 unfinished = __ballot_sync(~0u, found < 0 && arc < stop);
+    for (; unfinished; unfinished &= unfinished - 1) {
+      const int owner = __ffs(unfinished) - 1;
+      const long long row_stop = __shfl_sync(~0u, stop, owner);
+      const key_t row_length = __shfl_sync(~0u, length, owner);
+      for (long long first = __shfl_sync(~0u, arc, owner); first < row_stop; first += 32) {
+        const bool hit =
+            first + lane < row_stop && leads_back(rows, distance, first + lane, row_length);
+        const u32 hits = __ballot_sync(~0u, hit);
+        if (!hits) continue;
+        if (lane == owner) found = first + __ffs(hits) - 1;
+        break;
+      }
+    }
+    if (found >= 0) predecessor[rows.below + row] = global_number(rows, rows.heads[found]);
+  }
+}
+
+extern "C" __global__ void find_in_long_rows(__grid_constant__ const rank_rows rows,
+                                             const key_t* distance, tail_t* predecessor,
+                                             const u32* long_rows, long long count) {
+  const int lane = threadIdx.x & 31;
+  const long long warp = first_item() / 32, warps = stride() / 32;
+  for (long long i = 0; i < count; ++i) {
+    const long long row = long_rows[i], stop = rows.indptr[row + 1];
+    const key_t length = distance[rows.below + row];
+    for (long long begin = rows.indptr[row] + warp * chunk_arcs; begin < stop;
+         begin += warps * chunk_arcs) {
+      const long long piece_stop = min(begin + chunk_arcs, stop);
+      for (long long first = begin; first < piece_stop; first += 32) {
+        const bool hit =
+            first + lane < piece_stop && leads_back(rows, distance, first + lane, length);
+        const u32 hits = __ballot_sync(~0u, hit);
+        if (!hits) continue;
+        if (lane == 0) {
+          const u32 head = rows.heads[first + __ffs(hits) - 1];
+          atomicMin(&predecessor[rows.below + row], global_number(rows, head));
+        }
+        break;
+      }
+    }
+  }
+}
 
 // predecessor: by local number, -1 everywhere; tails are global numbers.
 extern "C" __global__ void propose_nearer(__grid_constant__ const rank_rows rows,

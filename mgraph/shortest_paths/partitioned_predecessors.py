@@ -4,7 +4,8 @@
 for vertices to which only arcs lead that add nothing, breadth-first search along these.
 
     refresh  every rank sends the distances of its vertices that are ghosts elsewhere
-    propose  each tight arc proposes its tail; the proposals for ghosts go to their owners
+    find     where each arc has its mirror, a vertex finds its predecessor in its own row
+    propose  elsewhere each tight arc proposes its tail; those for ghosts go to their owners
     follow   if there are vertices without a predecessor: level by level, the same with the arcs
              that add nothing, from the vertices that got their predecessor in the level before
 
@@ -38,8 +39,11 @@ def find_predecessors(
     refresh_ghosts(exchange, graph, distance)
     dtype = np.dtype(np.int32 if graph.n < 1 << 31 else np.int64)
     proposals: Any = Proposals(graph, distance, infinity, dtype)
-    proposals.propose_nearer()
-    _send(exchange, proposals.outgoing(), proposals)
+    if graph.directed:
+        proposals.propose_nearer()
+        _send(exchange, proposals.outgoing(), proposals)
+    else:
+        proposals.find_in_rows()
     missing = int(exchange.all_reduce(proposals.count_missing(sources))[0])
     if missing:
         proposals.begin_levels(sources)

@@ -26,6 +26,19 @@ class Proposals:
             weights = np.broadcast_to(np.array(1, distance.dtype), max(graph.heads.size, 2))
         self._rows = graph.indptr, graph.heads, weights
 
+    def find_in_rows(self) -> None:
+        """Take the first tail in each own row from which a tight arc comes; the graph has mirrors."""
+        graph = self._graph
+        starts = [ghosts.start for ghosts in graph.ghost_ranges]
+        starts[graph.rank] = graph.below
+        numbering = np.array([[*starts, graph.locals], graph.partition.bounds])
+        first = np.array([graph.below, graph.owned, graph.first], np.int64)
+        _find_in_rows(
+            *self._rows, self._distance, self._infinity, self._predecessor, first, graph.ghosts,
+            numbering, cancellation.cancel_flag(),
+        )  # fmt: skip
+        cancellation.raise_if_cancelled()
+
     def propose_nearer(self) -> None:
         """Propose the tails of tight arcs from smaller distances."""
         first = np.array([self._graph.below, self._graph.first], np.int64)
@@ -100,6 +113,38 @@ class Proposals:
         own = self._predecessor[self._graph.own_range].copy()
         own[own == self._none] = -1
         return own
+
+
+@compiled
+def _find_in_rows(
+    indptr, heads, weights, distance, infinity, predecessor, first, ghosts, numbering, cancel_flag
+):
+    """numbering: by owner, where its ghosts begin among local numbers, and its first vertex."""
+    below, owned, first_vertex = first
+    for row in range(owned):
+        if cancel_flag[0]:
+            break
+        length = distance[below + row]
+        if length == infinity or length == 0:
+            continue
+        for arc in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            weight = weights[arc]
+            if weight > length:
+                continue
+            head = np.uint64(heads[arc])
+            near = distance[head]
+            if near >= length or near + weight != length:
+                continue
+            number = np.int64(head)
+            if below <= number < below + owned:
+                predecessor[below + row] = first_vertex + number - below
+                break
+            owner = 0
+            while number >= numbering[0, owner + 1]:
+                owner += 1
+            index = number - owned if number >= below + owned else number
+            predecessor[below + row] = numbering[1, owner] + np.int64(ghosts[index])
+            break
 
 
 @compiled

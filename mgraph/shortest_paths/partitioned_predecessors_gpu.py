@@ -22,6 +22,24 @@ KERNELS = Source(
 )
 
 
+def ghost_numbering(graph: RankGraph) -> dict[str, Any]:
+    """Return what makes a local number the position of a ghost, by owner, and the owner's first.
+
+    starts: where the ghosts of each owner begin; those of an owner without ghosts where the next
+    one's do. shifts: how much less the index of a ghost is than its number.
+    """
+    import cupy
+
+    starts = [ghosts.start for ghosts in graph.ghost_ranges]
+    starts[graph.rank] = graph.below
+    shifts = np.where(np.arange(graph.size) > graph.rank, graph.owned, 0)
+    return {
+        "starts": cupy.asarray(np.array(starts, np.uint32)),
+        "shifts": cupy.asarray(shifts.astype(np.uint32)),
+        "bounds": cupy.asarray(graph.partition.bounds),
+    }
+
+
 class Proposals:
     """The smallest tail that is proposed as each local number's predecessor.
 
@@ -39,10 +57,12 @@ class Proposals:
         self._distance = distance.view(key)
         self._tail = np.dtype(f"uint{8 * dtype.itemsize}")
         self._predecessor = primitives_gpu.full(graph.locals, -1, dtype)
+        self._numbering = ghost_numbering(graph)  # kept as long as the struct points to it
         self._rows = KERNELS.struct("rank_rows", **self._defines).pack(
             {
                 "indptr": graph.indptr, "heads": graph.heads, "weights": graph.weights,
                 "below": graph.below, "owned": graph.owned, "first": graph.first,
+                **self._numbering, "ghosts": graph.ghosts, "size": graph.size,
             }
         )  # fmt: skip
         self.is_missing: Any = None  # until levels begin
@@ -55,6 +75,19 @@ class Proposals:
         total = primitives_gpu.full(1, 0, np.int64)
         self._launch(name, *arguments, total, *more)
         return int(total[0])
+
+    def find_in_rows(self) -> None:
+        """Take the first tail in each own row from which a tight arc comes; the graph has mirrors."""
+        import cupy
+
+        graph = self._graph
+        long_row = KERNELS.constant("long_row", **self._defines)
+        long_rows = cupy.empty(graph.heads.size // long_row + 1, np.uint32)
+        known = self._rows, self._distance
+        count = self._count("find_in_rows", *known, self._infinity, self._predecessor, long_rows)
+        if count:
+            listed = self._predecessor, long_rows, np.int64(count)
+            self._launch("find_in_long_rows", *known, *listed)
 
     def propose_nearer(self) -> None:
         """Propose the tails of tight arcs from smaller distances."""

@@ -13,7 +13,7 @@ using unsigned_key = unsigned_of<sizeof(length_t)>::type;
 
 constexpr int threads = 512;            // per block
 constexpr int min_blocks = 3;           // per multiprocessor
-constexpr int piece_arcs = 256;         // longer rows are read in pieces
+constexpr int piece_arcs = 128;         // longer rows are read in pieces
 constexpr u64 solo_arcs = 4 * threads;  // at most, of an iteration that one block does
 constexpr int buffer_slots = 64;        // per warp and list
 
@@ -316,8 +316,10 @@ struct queues {
   template <bool heavy> __device__ void expand_short(team team_, u32 size) {
     const int lane = threadIdx.x & 31;
     const u32* list = heavy ? memory.settled : near();
-    for (long long first = 32 * team_.warp; first < size; first += 32 * team_.warps) {
-      const bool is_item = first + lane < size;
+    // Few vertices are divided among all warps.
+    const long long share = min(32LL, (size + team_.warps - 1) / team_.warps);
+    for (long long first = share * team_.warp; first < size; first += share * team_.warps) {
+      const bool is_item = lane < share && first + lane < size;
       const u32 number = is_item ? fresh(&list[first + lane]) : 0;
       u32 count = 0;
       long long begin = 0;

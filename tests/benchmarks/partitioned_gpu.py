@@ -134,6 +134,40 @@ def search(exchange, memory, argument, *, source, delta, checks, predecessors=Tr
     return seconds, edges, paths.rounds
 
 
+def time_steps(exchange, memory, argument, *, source, delta):
+    """Return the seconds of each step of a search, each waited for."""
+    import collections
+
+    import cupy
+
+    from mgraph.shortest_paths import partitioned_delta_stepping_gpu as search_gpu
+    from mgraph.shortest_paths import partitioned_predecessors_gpu as predecessors_gpu
+
+    seconds = collections.Counter()
+    restored = []
+    for kind in (search_gpu.Search, predecessors_gpu.Proposals):
+        for name in [name for name, value in vars(kind).items() if callable(value)]:
+            if name.startswith("_") and name != "__init__":
+                continue
+            function = getattr(kind, name)
+
+            def timed(*arguments, function=function, name=f"{kind.__name__}.{name}", **more):
+                cupy.cuda.get_current_stream().synchronize()
+                began = time.perf_counter()
+                result = function(*arguments, **more)
+                cupy.cuda.get_current_stream().synchronize()
+                seconds[name] += time.perf_counter() - began
+                return result
+
+            restored.append((kind, name, function))
+            setattr(kind, name, timed)
+    total = search(exchange, memory, None, source=source, delta=delta, checks=False)[0]
+    for kind, name, function in restored:
+        setattr(kind, name, function)
+    shown = ", ".join(f"{name} {1e3 * each:.1f}" for name, each in seconds.most_common(9))
+    return f"rank {exchange.rank}, ms of {1e3 * total:.1f}: {shown}"
+
+
 def component_edges(graph, paths):
     """Return half the arcs of the rank's reached vertices."""
     import cupy
@@ -197,6 +231,7 @@ def rmat(options):
         for delta in options.delta:
             run(search, source=sources[0], delta=delta, checks=False)
             bare = run(search, source=sources[0], delta=delta, checks=False, predecessors=False)
+            print(*run(time_steps, source=sources[0], delta=delta), sep="\n", flush=True)
             rates, times = [], []
             for index, source in enumerate(sources):
                 checks = index < options.checks
