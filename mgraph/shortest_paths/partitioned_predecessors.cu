@@ -1,6 +1,6 @@
 // One rank's steps of partitioned_predecessors.py on a GPU; the _gpu.py launches them.
 //
-//   find_in_rows, find_in_long_rows
+//   find_in_rows, find_in_pieces
 //                   where each arc has its mirror: the first arc of a row along which a tight arc
 //                   leads back, from a smaller distance; rows ascend, so that it is the smallest
 //   propose_nearer  each tight arc from a smaller distance proposes its tail to its head
@@ -9,8 +9,10 @@
 //   receive_proposals
 //                   proposals from other ranks
 //   mark_missing    own vertices that are reached and have no predecessor, and those that have one
-//   list_zero_arcs  the tight arcs to vertices without a predecessor
-//   propose_level   those of their tails that got their predecessor in the level before
+//   list_zero_arcs, list_zero_mirrors
+//                   the tight arcs to vertices without a predecessor, or their mirrors
+//   propose_level, find_level
+//                   those of their tails that got their predecessor in the level before
 //   end_level       the vertices that got theirs in this level
 //
 // The smallest tail wins by atomicMin on unsigned words, of which the greatest, -1, is none.
@@ -39,9 +41,14 @@ struct rank_rows {
   const u32* ghosts;
 };
 
-constexpr long long chunk_arcs = 1024;   // that a warp takes at a time, whatever their rows
-constexpr int lane_arcs = 32;            // that a lane reads before its warp helps
-constexpr long long long_row = 1 << 14;  // arcs from which the whole grid reads a row
+constexpr long long chunk_arcs = 1024;  // that a warp takes at a time, whatever their rows
+constexpr int lane_arcs = 8;            // that a lane reads before its warp helps
+
+// chunk_arcs of a longer row, or those left.
+struct row_piece {
+  u32 row;
+  u32 index;
+};
 
 namespace {
 
@@ -103,10 +110,10 @@ __device__ bool leads_back(const rank_rows& rows, const key_t* distance, long lo
 
 }  // namespace
 
-// predecessor: by local number, -1 everywhere. long_rows: receives the rows that are left.
+// predecessor: by local number, -1 everywhere. pieces: receives the rows of more than chunk_arcs.
 extern "C" __global__ void find_in_rows(__grid_constant__ const rank_rows rows,
                                         const key_t* distance, key_t infinity, tail_t* predecessor,
-                                        u32* long_rows, u64* long_count) {
+                                        row_piece* pieces, u64* piece_count) {
   const int lane = threadIdx.x & 31;
   const long long warps = stride() / 32;
   for (long long base = first_item() / 32 * 32; base < rows.owned; base += 32 * warps) {
@@ -116,8 +123,10 @@ extern "C" __global__ void find_in_rows(__grid_constant__ const rank_rows rows,
     if (row < rows.owned) length = distance[rows.below + row];
     if (length != infinity && length) {
       arc = rows.indptr[row], stop = rows.indptr[row + 1];
-      if (stop - arc > long_row) {
-        long_rows[atomicAdd(long_count, 1ULL)] = u32(row);
+      if (stop - arc > chunk_arcs) {
+        const u32 count = u32((stop - arc + chunk_arcs - 1) / chunk_arcs);
+        const u64 place = atomicAdd(piece_count, u64(count));
+        for (u32 i = 0; i < count; ++i) pieces[place + i] = {u32(row), i};
         stop = arc;
       }
     }
@@ -143,29 +152,65 @@ extern "C" __global__ void find_in_rows(__grid_constant__ const rank_rows rows,
   }
 }
 
-extern "C" __global__ void find_in_long_rows(__grid_constant__ const rank_rows rows,
-                                             const key_t* distance, tail_t* predecessor,
-                                             const u32* long_rows, long long count) {
+extern "C" __global__ void find_in_pieces(__grid_constant__ const rank_rows rows,
+                                          const key_t* distance, tail_t* predecessor,
+                                          const row_piece* pieces, long long count) {
   const int lane = threadIdx.x & 31;
-  const long long warp = first_item() / 32, warps = stride() / 32;
-  for (long long i = 0; i < count; ++i) {
-    const long long row = long_rows[i], stop = rows.indptr[row + 1];
+  for (long long i = first_item() / 32; i < count; i += stride() / 32) {
+    const long long row = pieces[i].row;
+    const long long begin = rows.indptr[row] + chunk_arcs * pieces[i].index;
+    const long long stop = min(begin + chunk_arcs, rows.indptr[row + 1]);
     const key_t length = distance[rows.below + row];
-    for (long long begin = rows.indptr[row] + warp * chunk_arcs; begin < stop;
-         begin += warps * chunk_arcs) {
-      const long long piece_stop = min(begin + chunk_arcs, stop);
-      for (long long first = begin; first < piece_stop; first += 32) {
-        const bool hit =
-            first + lane < piece_stop && leads_back(rows, distance, first + lane, length);
-        const u32 hits = __ballot_sync(~0u, hit);
-        if (!hits) continue;
-        if (lane == 0) {
-          const u32 head = rows.heads[first + __ffs(hits) - 1];
-          atomicMin(&predecessor[rows.below + row], global_number(rows, head));
-        }
-        break;
+    for (long long first = begin; first < stop; first += 32) {
+      const bool hit = first + lane < stop && leads_back(rows, distance, first + lane, length);
+      const u32 hits = __ballot_sync(~0u, hit);
+      if (!hits) continue;
+      if (lane == 0) {
+        const u32 head = rows.heads[first + __ffs(hits) - 1];
+        atomicMin(&predecessor[rows.below + row], global_number(rows, head));
+      }
+      break;
+    }
+  }
+}
+
+// Where arcs have mirrors: the arcs that add nothing, from the rows of vertices without a
+// predecessor; tails are own rows, heads the numbers from which the shortest paths may come. Both
+// are null if the arcs are only counted.
+extern "C" __global__ void list_zero_mirrors(__grid_constant__ const rank_rows rows,
+                                             const key_t* distance, const unsigned char* is_missing,
+                                             u64* cursor, u32* tails, u32* heads) {
+  const int lane = threadIdx.x & 31;
+  for (long long base = first_item() / 32 * 32; base < rows.owned; base += stride()) {
+    const long long lane_row = base + lane;
+    const bool is_open = lane_row < rows.owned && is_missing[rows.below + lane_row];
+    for (u32 open = __ballot_sync(~0u, is_open); open; open &= open - 1) {
+      const long long row = base + __ffs(open) - 1;
+      const key_t length = distance[rows.below + row];
+      for (long long arc = rows.indptr[row] + lane; arc < rows.indptr[row + 1]; arc += 32) {
+        const weight_t weight = rows.weights ? rows.weights[arc] : weight_t(1);
+        if (extended(0, weight) > length) continue;
+        const u32 number = rows.heads[arc];
+        const key_t near = distance[number];
+        if (near > length || extended(near, weight) != length) continue;
+        const u64 place = atomicAdd(cursor, 1ULL);
+        if (!tails) continue;
+        tails[place] = u32(row);
+        heads[place] = number;
       }
     }
+  }
+}
+
+// is_new: by local number, whether a vertex got its predecessor in the level before.
+extern "C" __global__ void find_level(__grid_constant__ const rank_rows rows, const u32* tails,
+                                      const u32* heads, long long count,
+                                      const unsigned char* is_new, const unsigned char* is_missing,
+                                      tail_t* predecessor) {
+  for (long long i = first_item(); i < count; i += stride()) {
+    const u32 number = rows.below + tails[i];
+    if (is_missing[number] && is_new[heads[i]])
+      atomicMin(&predecessor[number], global_number(rows, heads[i]));
   }
 }
 
@@ -217,8 +262,8 @@ extern "C" __global__ void receive_proposals(const u32* positions, const tail_t*
   }
 }
 
-// Of own vertices; sources have a predecessor that is no vertex, the greatest but none. is_new: by
-// row. Both arrays are null if vertices are only counted.
+// Of own vertices; sources have a predecessor that is no vertex, the greatest but none. Both arrays
+// are by local number, and null if vertices are only counted.
 extern "C" __global__ void mark_missing(__grid_constant__ const rank_rows rows,
                                         const key_t* distance, key_t infinity,
                                         const tail_t* predecessor, u64* total,
@@ -231,7 +276,7 @@ extern "C" __global__ void mark_missing(__grid_constant__ const rank_rows rows,
     found += is_reached && !has_one;
     if (!is_missing) continue;
     is_missing[number] = is_reached && !has_one;
-    is_new[row] = is_reached && has_one;
+    is_new[number] = is_reached && has_one;
   }
   if (found) atomicAdd(total, found);
 }
@@ -257,7 +302,7 @@ extern "C" __global__ void propose_level(__grid_constant__ const rank_rows rows,
                                          const unsigned char* is_new,
                                          const unsigned char* is_missing, tail_t* predecessor) {
   for (long long i = first_item(); i < count; i += stride()) {
-    if (is_new[tails[i]] && is_missing[heads[i]])
+    if (is_new[rows.below + tails[i]] && is_missing[heads[i]])
       atomicMin(&predecessor[heads[i]], tail_t(rows.first + tails[i]));
   }
 }
@@ -269,7 +314,7 @@ extern "C" __global__ void end_level(__grid_constant__ const rank_rows rows,
   for (long long row = first_item(); row < rows.owned; row += stride()) {
     const long long number = rows.below + row;
     const bool ends = is_missing[number] && predecessor[number] != tail_t(-1);
-    is_new[row] = ends;
+    is_new[number] = ends;
     if (ends) is_missing[number] = 0;
     found += ends;
   }

@@ -7,7 +7,8 @@ for vertices to which only arcs lead that add nothing, breadth-first search alon
     find     where each arc has its mirror, a vertex finds its predecessor in its own row
     propose  elsewhere each tight arc proposes its tail; those for ghosts go to their owners
     follow   if there are vertices without a predecessor: level by level, the same with the arcs
-             that add nothing, from the vertices that got their predecessor in the level before
+             that add nothing, from the vertices that got their predecessor in the level before;
+             where arcs have mirrors, the levels of ghosts are sent instead of proposals
 
 Cost: one pass over the arcs, and a second for the arcs that add nothing, if some are needed. Bytes
 sent: a distance, and up to 8 or 12 for a proposal, per ghost.
@@ -47,11 +48,18 @@ def find_predecessors(
     missing = int(exchange.all_reduce(proposals.count_missing(sources))[0])
     if missing:
         proposals.begin_levels(sources)
-        refresh_ghosts(exchange, graph, proposals.is_missing)
-        proposals.list_zero_arcs()
+        if graph.directed:
+            refresh_ghosts(exchange, graph, proposals.is_missing)
+            proposals.list_zero_arcs()
+        else:
+            proposals.list_zero_mirrors()
         while missing:
-            proposals.propose_level()
-            _send(exchange, proposals.outgoing(), proposals)
+            if graph.directed:
+                proposals.propose_level()
+                _send(exchange, proposals.outgoing(), proposals)
+            else:
+                refresh_ghosts(exchange, graph, proposals.is_new)
+                proposals.find_level()
             found = int(exchange.all_reduce(proposals.end_level())[0])
             missing = missing - found if found else 0
     return proposals.finish()

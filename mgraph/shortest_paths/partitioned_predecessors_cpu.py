@@ -12,7 +12,8 @@ from mgraph.partitioned.rank_graph import RankGraph
 class Proposals:
     """The smallest tail that is proposed as each local number's predecessor.
 
-    is_missing: uint8, by local number, whether a reached vertex has no predecessor.
+    By local number, uint8: is_missing, whether a reached vertex has no predecessor; is_new, whether
+    it got one in the last level.
     """
 
     def __init__(self, graph: RankGraph, distance: Any, infinity: Any, dtype: np.dtype) -> None:
@@ -25,17 +26,18 @@ class Proposals:
         if weights is None:
             weights = np.broadcast_to(np.array(1, distance.dtype), max(graph.heads.size, 2))
         self._rows = graph.indptr, graph.heads, weights
+        starts = [ghosts.start for ghosts in graph.ghost_ranges]
+        starts[graph.rank] = graph.below
+        # By owner: where its ghosts begin among local numbers, and its first vertex.
+        self._numbering = np.array([[*starts, graph.locals], graph.partition.bounds])
 
     def find_in_rows(self) -> None:
         """Take the first tail in each own row from which a tight arc comes; the graph has mirrors."""
         graph = self._graph
-        starts = [ghosts.start for ghosts in graph.ghost_ranges]
-        starts[graph.rank] = graph.below
-        numbering = np.array([[*starts, graph.locals], graph.partition.bounds])
         first = np.array([graph.below, graph.owned, graph.first], np.int64)
         _find_in_rows(
             *self._rows, self._distance, self._infinity, self._predecessor, first, graph.ghosts,
-            numbering, cancellation.cancel_flag(),
+            self._numbering, cancellation.cancel_flag(),
         )  # fmt: skip
         cancellation.raise_if_cancelled()
 
@@ -82,7 +84,8 @@ class Proposals:
         self.is_missing = np.zeros(self._graph.locals, np.uint8)
         is_reached = self._distance[own] != self._infinity
         self.is_missing[own] = is_reached & (self._predecessor[own] == self._none)
-        self._is_new = is_reached & (self.is_missing[own] == 0)
+        self.is_new = np.zeros(self._graph.locals, np.uint8)
+        self.is_new[own] = is_reached & (self.is_missing[own] == 0)
 
     def list_zero_arcs(self) -> None:
         """Find the arcs that add nothing and lead to vertices without a predecessor."""
@@ -90,23 +93,35 @@ class Proposals:
             *self._rows, self._distance, self._infinity, self.is_missing, self._graph.below
         )
 
+    def list_zero_mirrors(self) -> None:
+        """Find the same where arcs have mirrors, in the rows of vertices without a predecessor."""
+        self._tails, self._heads = _list_zero_mirrors(
+            *self._rows, self._distance, self.is_missing, self._graph.below
+        )
+
     def propose_level(self) -> None:
         """Propose the tails that got their predecessor in the level before."""
-        chosen = self._is_new[self._tails]
-        tails, heads = self._tails[chosen], self._heads[chosen]
-        is_open = self.is_missing[heads] != 0
-        tails, heads = tails[is_open], heads[is_open]
-        numbers = (tails + self._graph.first).astype(self._predecessor.dtype)
-        np.minimum.at(self._predecessor, heads, numbers)
+        graph = self._graph
+        chosen = self.is_new[graph.below + self._tails] & self.is_missing[self._heads] != 0
+        numbers = (self._tails[chosen] + graph.first).astype(self._predecessor.dtype)
+        np.minimum.at(self._predecessor, self._heads[chosen], numbers)
+
+    def find_level(self) -> None:
+        """Take tails that got their predecessor in the level before, along mirrors."""
+        graph = self._graph
+        own = graph.below + self._tails
+        chosen = self.is_missing[own] & self.is_new[self._heads] != 0
+        first = np.array([graph.below, graph.owned, graph.first], np.int64)
+        numbers = _global_numbers(self._heads[chosen], first, graph.ghosts, self._numbering)
+        np.minimum.at(self._predecessor, own[chosen], numbers.astype(self._predecessor.dtype))
 
     def end_level(self) -> int:
         """Return how many own vertices have got their predecessor in this level."""
         own = self._graph.own_range
-        missing = self.is_missing[own]
-        has_one = self._predecessor[own] != self._none
-        self._is_new = (missing != 0) & has_one
-        missing[self._is_new] = 0
-        return int(np.count_nonzero(self._is_new))
+        is_new = (self.is_missing[own] != 0) & (self._predecessor[own] != self._none)
+        self.is_new[own] = is_new
+        self.is_missing[own][is_new] = 0
+        return int(np.count_nonzero(is_new))
 
     def finish(self) -> Any:
         """Return the predecessors of own vertices."""
@@ -116,11 +131,22 @@ class Proposals:
 
 
 @compiled
+def _global_number(number, first, ghosts, numbering):
+    below, owned, first_vertex = first
+    if below <= number < below + owned:
+        return first_vertex + number - below
+    owner = 0
+    while number >= numbering[0, owner + 1]:
+        owner += 1
+    index = number - owned if number >= below + owned else number
+    return numbering[1, owner] + np.int64(ghosts[index])
+
+
+@compiled
 def _find_in_rows(
     indptr, heads, weights, distance, infinity, predecessor, first, ghosts, numbering, cancel_flag
 ):
-    """numbering: by owner, where its ghosts begin among local numbers, and its first vertex."""
-    below, owned, first_vertex = first
+    below, owned = first[0], first[1]
     for row in range(owned):
         if cancel_flag[0]:
             break
@@ -135,16 +161,32 @@ def _find_in_rows(
             near = distance[head]
             if near >= length or near + weight != length:
                 continue
-            number = np.int64(head)
-            if below <= number < below + owned:
-                predecessor[below + row] = first_vertex + number - below
-                break
-            owner = 0
-            while number >= numbering[0, owner + 1]:
-                owner += 1
-            index = number - owned if number >= below + owned else number
-            predecessor[below + row] = numbering[1, owner] + np.int64(ghosts[index])
+            predecessor[below + row] = _global_number(np.int64(head), first, ghosts, numbering)
             break
+
+
+@compiled
+def _global_numbers(numbers, first, ghosts, numbering):
+    result = np.empty(numbers.size, np.int64)
+    for i in range(numbers.size):
+        result[i] = _global_number(numbers[i], first, ghosts, numbering)
+    return result
+
+
+@compiled
+def _list_zero_mirrors(indptr, heads, weights, distance, is_missing, below):
+    tails, ends = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
+    for row in range(indptr.size - 1):
+        if not is_missing[below + row]:
+            continue
+        length = distance[below + row]
+        for arc in range(indptr[row], indptr[row + 1]):
+            head = np.uint64(heads[arc])
+            near = distance[head]
+            if near <= length and near + weights[arc] == length:
+                tails.append(np.int64(row))
+                ends.append(np.int64(head))
+    return np.array(tails), np.array(ends)
 
 
 @compiled

@@ -43,7 +43,8 @@ def ghost_numbering(graph: RankGraph) -> dict[str, Any]:
 class Proposals:
     """The smallest tail that is proposed as each local number's predecessor.
 
-    is_missing: uint8, by local number, whether a reached vertex has no predecessor.
+    By local number, uint8: is_missing, whether a reached vertex has no predecessor; is_new, whether
+    it got one in the last level.
     """
 
     def __init__(self, graph: RankGraph, distance: Any, infinity: Any, dtype: np.dtype) -> None:
@@ -80,14 +81,12 @@ class Proposals:
         """Take the first tail in each own row from which a tight arc comes; the graph has mirrors."""
         import cupy
 
-        graph = self._graph
-        long_row = KERNELS.constant("long_row", **self._defines)
-        long_rows = cupy.empty(graph.heads.size // long_row + 1, np.uint32)
+        chunk = KERNELS.constant("chunk_arcs", **self._defines)
+        pieces = cupy.empty(2 * self._graph.heads.size // chunk + 1, np.uint64)
         known = self._rows, self._distance
-        count = self._count("find_in_rows", *known, self._infinity, self._predecessor, long_rows)
+        count = self._count("find_in_rows", *known, self._infinity, self._predecessor, pieces)
         if count:
-            listed = self._predecessor, long_rows, np.int64(count)
-            self._launch("find_in_long_rows", *known, *listed)
+            self._launch("find_in_pieces", *known, self._predecessor, pieces, np.int64(count))
 
     def propose_nearer(self) -> None:
         """Propose the tails of tight arcs from smaller distances."""
@@ -136,30 +135,43 @@ class Proposals:
     def begin_levels(self, sources: Any) -> None:
         """Let those vertices be level 0 that are sources or have a predecessor."""
         self.is_missing = primitives_gpu.full(self._graph.locals, 0, np.uint8)
-        self._is_new = primitives_gpu.full(self._graph.owned, 0, np.uint8)
-        self._mark(self.is_missing, self._is_new)
+        self.is_new = primitives_gpu.full(self._graph.locals, 0, np.uint8)
+        self._mark(self.is_missing, self.is_new)
 
     def list_zero_arcs(self) -> None:
         """Find the arcs that add nothing and lead to vertices without a predecessor."""
+        known = self._rows, self._distance, self._infinity, self.is_missing
+        self._list("list_zero_arcs", *known)
+
+    def list_zero_mirrors(self) -> None:
+        """Find the same where arcs have mirrors, in the rows of vertices without a predecessor."""
+        self._list("list_zero_mirrors", self._rows, self._distance, self.is_missing)
+
+    def _list(self, name: str, *known: Any) -> None:
         import cupy
 
-        known = self._rows, self._distance, self._infinity, self.is_missing
-        count = self._count("list_zero_arcs", *known, more=(0, 0))
+        count = self._count(name, *known, more=(0, 0))
         self._tails, self._heads = cupy.empty(count, np.uint32), cupy.empty(count, np.uint32)
         if count:
             cursor = primitives_gpu.full(1, 0, np.int64)
-            self._launch("list_zero_arcs", *known, cursor, self._tails, self._heads)
+            self._launch(name, *known, cursor, self._tails, self._heads)
 
     def propose_level(self) -> None:
         """Propose the tails that got their predecessor in the level before."""
+        self._follow("propose_level")
+
+    def find_level(self) -> None:
+        """Take tails that got their predecessor in the level before, along mirrors."""
+        self._follow("find_level")
+
+    def _follow(self, name: str) -> None:
         if self._tails.size:
             listed = self._rows, self._tails, self._heads, np.int64(self._tails.size)
-            flags = self._is_new, self.is_missing, self._predecessor
-            self._launch("propose_level", *listed, *flags)
+            self._launch(name, *listed, self.is_new, self.is_missing, self._predecessor)
 
     def end_level(self) -> int:
         """Return how many own vertices have got their predecessor in this level."""
-        flags = self._predecessor, self.is_missing, self._is_new
+        flags = self._predecessor, self.is_missing, self.is_new
         return self._count("end_level", self._rows, *flags)
 
     def finish(self) -> Any:

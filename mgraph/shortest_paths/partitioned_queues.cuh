@@ -12,7 +12,8 @@ using u64 = unsigned long long;
 using unsigned_key = unsigned_of<sizeof(length_t)>::type;
 
 constexpr int threads = 512;            // per block
-constexpr int min_blocks = 3;           // per multiprocessor
+constexpr int min_blocks = 2;           // per multiprocessor
+constexpr int ahead = 4;                // arcs per lane whose reads are on the way together
 constexpr int piece_arcs = 128;         // longer rows are read in pieces
 constexpr u64 solo_arcs = 4 * threads;  // at most, of an iteration that one block does
 constexpr int buffer_slots = 64;        // per warp and list
@@ -119,6 +120,15 @@ __device__ queue_sums read_sums(const queue_sums* sums) {
   return {fresh(&sums->arcs), fresh(&sums->vertices), fresh(&sums->pieces)};
 }
 
+// The sum of the values of this lane and those below.
+__device__ u32 sum_up_to(u32 value) {
+  for (int step = 1; step < 32; step *= 2) {
+    const u32 other = __shfl_up_sync(~0u, value, step);
+    if ((threadIdx.x & 31) >= step) value += other;
+  }
+  return value;
+}
+
 // The warps that work on an iteration: of the grid, or of one block.
 struct team {
   long long warp, warps;
@@ -209,14 +219,19 @@ struct queues {
     if (is_item) list[place] = number;
     const long long* row = rows.indptr + (number - rows.below);
     const long long row_arcs = is_item ? row[1] - row[0] : 0;
-    for (u32 long_rows = __ballot_sync(~0u, row_arcs > piece_arcs); long_rows;
-         long_rows &= long_rows - 1) {
-      const int owner = __ffs(long_rows) - 1;
-      const u32 of = __shfl_sync(~0u, number, owner);
-      const u32 count = u32((__shfl_sync(~0u, row_arcs, owner) + piece_arcs - 1) / piece_arcs);
-      if (lane == owner) place = atomicAdd(&counts->pieces, count);
-      const u32 first = __shfl_sync(~0u, place, owner);
-      for (u32 i = lane; i < count; i += 32) pieces[first + i] = {of, i};
+    u32 long_rows = __ballot_sync(~0u, row_arcs > piece_arcs);
+    if (long_rows) {
+      const u32 count = row_arcs > piece_arcs ? u32((row_arcs + piece_arcs - 1) / piece_arcs) : 0;
+      const u32 end = sum_up_to(count);
+      const u32 total = __shfl_sync(~0u, end, 31);
+      if (lane == 0) place = atomicAdd(&counts->pieces, total);
+      const u32 first = __shfl_sync(~0u, place, 0) + end - count;
+      for (; long_rows; long_rows &= long_rows - 1) {
+        const int owner = __ffs(long_rows) - 1;
+        const u32 of = __shfl_sync(~0u, number, owner);
+        const u32 begin = __shfl_sync(~0u, first, owner), size = __shfl_sync(~0u, count, owner);
+        for (u32 i = lane; i < size; i += 32) pieces[begin + i] = {of, i};
+      }
     }
     return u64(row_arcs);
   }
@@ -265,11 +280,16 @@ struct queues {
   __device__ void update(bool is_length, u32 number, key_t length) {
     bool is_better =
         is_length && length <= limits.cutoff && length < fresh(&memory.distance[number]);
+    improve(is_better, number, length);
+  }
+
+  // Takes a length that has been better than the one known.
+  __device__ void improve(bool is_better, u32 number, key_t length) {
+    if (!__any_sync(~0u, is_better)) return;
     if (is_better) {
       const auto known = atomicMin((unsigned_key*)&memory.distance[number], unsigned_key(length));
       is_better = unsigned_key(length) < known;
     }
-    if (!__any_sync(~0u, is_better)) return;
     const bool is_near = is_better && length < limits.threshold;
     bool is_new_far = false;
     if (is_better && !is_near) {
@@ -281,16 +301,28 @@ struct queues {
     queue_near(is_near, number);
   }
 
-  // Relaxes an arc of a vertex at a length if it is light, or if it is heavy.
-  template <bool heavy> __device__ void relax(bool is_arc, key_t length, long long arc) {
-    u32 head = 0;
-    key_t candidate = 0;
-    if (is_arc) {
-      candidate = extended(length, rows.weights ? rows.weights[arc] : weight_t(1));
-      is_arc = (candidate < limits.threshold) != heavy;
-      if (is_arc) head = rows.heads[arc];
+  // Relaxes arcs, each of a vertex at a length, if they are light, or if they are heavy.
+  template <bool heavy>
+  __device__ void relax(const bool (&is_arc)[ahead], const key_t (&lengths)[ahead],
+                        const long long (&arcs)[ahead]) {
+    key_t candidates[ahead];
+    u32 heads[ahead];
+    bool is_better[ahead];
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) {
+      const weight_t weight = is_arc[i] && rows.weights ? rows.weights[arcs[i]] : weight_t(1);
+      candidates[i] = is_arc[i] ? extended(lengths[i], weight) : 0;
+      is_better[i] = is_arc[i] && (candidates[i] < limits.threshold) != heavy &&
+                     candidates[i] <= limits.cutoff;
     }
-    update(is_arc, head, candidate);
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) heads[i] = is_better[i] ? rows.heads[arcs[i]] : 0;
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) {
+      is_better[i] = is_better[i] && candidates[i] < fresh(&memory.distance[heads[i]]);
+    }
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) improve(is_better[i], heads[i], candidates[i]);
   }
 
   // Takes a vertex from the near queue, by all lanes of a warp; returns whether its light arcs must
@@ -335,22 +367,25 @@ struct queues {
         begin = row[0];
         if (row[1] - begin <= piece_arcs) count = u32(row[1] - begin);
       }
-      u32 end = count;  // where this lane's arcs end among those of the warp
-      for (int step = 1; step < 32; step *= 2) {
-        const u32 other = __shfl_up_sync(~0u, end, step);
-        if (lane >= step) end += other;
-      }
+      const u32 end = sum_up_to(count);  // where this lane's arcs end among those of the warp
       const u32 total = __shfl_sync(~0u, end, 31);
       const long long offset = begin - (end - count);
-      for (u32 base = 0; base < total; base += 32) {
-        const u32 place = base + lane;
-        u32 owner = 0;
-        for (u32 step = 16; step; step /= 2) {
-          if (__shfl_sync(~0u, end, owner + step - 1) <= place) owner += step;
+      for (u32 base = 0; base < total; base += 32 * ahead) {
+        bool is_arc[ahead];
+        key_t from[ahead];
+        long long arcs[ahead];
+#pragma unroll
+        for (int i = 0; i < ahead; ++i) {
+          const u32 place = base + 32 * i + lane;
+          u32 owner = 0;
+          for (u32 step = 16; step; step /= 2) {
+            if (__shfl_sync(~0u, end, owner + step - 1) <= place) owner += step;
+          }
+          is_arc[i] = place < total;
+          from[i] = __shfl_sync(~0u, length, owner);
+          arcs[i] = __shfl_sync(~0u, offset, owner) + place;
         }
-        const key_t from = __shfl_sync(~0u, length, owner);
-        const long long arc = __shfl_sync(~0u, offset, owner) + place;
-        relax<heavy>(place < total, from, arc);
+        relax<heavy>(is_arc, from, arcs);
       }
     }
   }
@@ -365,8 +400,18 @@ struct queues {
       const long long begin = row[0] + (long long)piece_arcs * index;
       const long long stop = min(begin + piece_arcs, row[1]);
       const key_t length = fresh(&memory.distance[number]);
-      for (long long base = begin; base < stop; base += 32)
-        relax<heavy>(base + lane < stop, length, base + lane);
+      for (long long base = begin; base < stop; base += 32 * ahead) {
+        bool is_arc[ahead];
+        key_t from[ahead];
+        long long arcs[ahead];
+#pragma unroll
+        for (int j = 0; j < ahead; ++j) {
+          arcs[j] = base + 32 * j + lane;
+          is_arc[j] = arcs[j] < stop;
+          from[j] = length;
+        }
+        relax<heavy>(is_arc, from, arcs);
+      }
     }
   }
 };
