@@ -54,15 +54,17 @@ class Search:
         )  # fmt: skip
         cancellation.raise_if_cancelled()
 
-    def relax_heavy(self) -> None:
-        """Relax the heavy arcs of the vertices that have been settled."""
-        if self._threshold != self._infinity:
+    def relax_heavy(self) -> int:
+        """Relax the heavy arcs of the vertices that have been settled; return how many arcs."""
+        arcs = int(
             _relax_heavy(
                 *self._rows, *self._queues, self._counts, self._range, self._settled,
                 self._threshold, self._cutoff, cancellation.cancel_flag(),
-            )  # fmt: skip
-            cancellation.raise_if_cancelled()
+            )
+        )  # fmt: skip
+        cancellation.raise_if_cancelled()
         self._counts[_SETTLED] = 0
+        return arcs
 
     def outgoing(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the near ghosts, positions and distances by owner; they are near no longer."""
@@ -157,11 +159,13 @@ def _relax_heavy(
     indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, threshold,
     cutoff, cancel_flag,
 ):  # fmt: skip
+    arcs = np.int64(0)
     for i in range(counts[_SETTLED]):
         if cancel_flag[0]:
             break
         number = np.uint64(settled[i])
         row = np.uint64(np.int64(number) - own[0])
+        arcs += indptr[row + np.uint64(1)] - indptr[row]
         length = distance[number]
         for arc in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
             candidate = length + weights[arc]
@@ -171,6 +175,7 @@ def _relax_heavy(
                     _queue(
                         head, candidate, distance, place, near, far, to_send, counts, own, threshold
                     )
+    return arcs
 
 
 @compiled

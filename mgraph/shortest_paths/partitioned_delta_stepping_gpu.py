@@ -120,11 +120,13 @@ class Search:
         blocks = resident_blocks(kernel, threads, 0, "a search", "use backend cpu")
         launch_resident(kernel, blocks, threads, (self._rows, self._memory(), self._limits()))
 
-    def relax_heavy(self) -> None:
-        """Relax the heavy arcs of the vertices that have been settled."""
+    def relax_heavy(self) -> int:
+        """Relax the heavy arcs of the vertices that have been settled; return how many arcs."""
+        arcs = int(self._settled_counts[0])
         if self._threshold != self._infinity:
             self._launch_wide("delta_relax_heavy")
         primitives_gpu.fill(self._settled_counts, 0)
+        return arcs
 
     def outgoing(self) -> list[tuple[Any, Any]]:
         """Return the near ghosts, positions and distances by owner; they are near no longer."""

@@ -12,8 +12,8 @@ using u64 = unsigned long long;
 using unsigned_key = unsigned_of<sizeof(length_t)>::type;
 
 constexpr int threads = 512;            // per block
-constexpr int min_blocks = 2;           // per multiprocessor
-constexpr int ahead = 4;                // arcs per lane whose reads are on the way together
+constexpr int min_blocks = 3;           // per multiprocessor
+constexpr int ahead = 2;                // arcs per lane whose reads are on the way together
 constexpr int piece_arcs = 128;         // longer rows are read in pieces
 constexpr u64 solo_arcs = 4 * threads;  // at most, of an iteration that one block does
 constexpr int buffer_slots = 64;        // per warp and list
@@ -339,7 +339,10 @@ struct queues {
       is_open = *expanded != *length;
       *expanded = *length;
     }
-    append(is_first, number, memory.settled, memory.settled_pieces, &memory.counts->settled);
+    queue_sums* settled = &memory.counts->settled;
+    u64 row_arcs = append(is_first, number, memory.settled, memory.settled_pieces, settled);
+    for (int step = 16; step; step /= 2) row_arcs += __shfl_down_sync(~0u, row_arcs, step);
+    if ((threadIdx.x & 31) == 0 && row_arcs) atomicAdd(&settled->arcs, row_arcs);
     return is_open;
   }
 

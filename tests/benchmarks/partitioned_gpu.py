@@ -1,6 +1,6 @@
 """Figures of partitioned graphs on GPUs, one rank per GPU.
 
-    python -m tests.benchmarks.partitioned_gpu rmat SCALE GPUS [--searches 16] [--delta 0.5]
+    python -m tests.benchmarks.partitioned_gpu rmat SCALE GPUS [--searches 16] [--delta 0.1]
 
 Graph500's rules: R-MAT with 16 edges per vertex, weights in [0, 1), random sources with arcs, and
 five checks of each tree; edges per second are those of the source's component, loops and parallel
@@ -122,7 +122,7 @@ def search(exchange, memory, argument, *, source, delta, checks, predecessors=Tr
     exchange.all_reduce(0)
     began = time.perf_counter()
     paths = partitioned_delta_stepping.search(
-        exchange, graph, [source], limits, dtype=np.dtype(np.float64), delta=delta,
+        exchange, graph, [source], limits, dtype=np.dtype(np.float64), delta=delta or None,
         predecessors=predecessors,
     )  # fmt: skip
     cupy.cuda.get_current_stream().synchronize()
@@ -257,7 +257,7 @@ def main(arguments=None):
     parser.add_argument("gpus", type=int)
     parser.add_argument("--searches", type=int, default=16)
     parser.add_argument("--checks", type=int, default=16)
-    parser.add_argument("--delta", type=float, nargs="+", default=[0.5])
+    parser.add_argument("--delta", type=float, nargs="+", default=[0.0], help="0: adapts")
     options = parser.parse_args(arguments)
     {"rmat": rmat}[options.what](options)
 

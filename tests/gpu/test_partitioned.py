@@ -85,3 +85,22 @@ def test_long_paths(size):
     ids = np.random.default_rng(2).permutation(5000).astype(np.int32)
     chain = EdgeList(ids[:-1], ids[1:], np.full(4999, 3, np.int32))
     assert_same(mgraph.from_edges(chain, directed=False, backend="cpu"), size, 0, on="gpu")
+
+
+@pytest.mark.multigpu
+def test_over_the_gpus_of_a_cluster(tmp_path):
+    from mgraph.distributed.operations.partitioned_graph import open_partitioned
+
+    model = CopyModel(200_000, 5, weights=(0, 1000))
+    mgraph.generate(tmp_path / "graph", model, cluster=mgraph.ClusterSpec(workers=2))
+    expected = mgraph.sssp(
+        mgraph.read_graph(tmp_path / "graph"), 7, predecessors=True, backend="cpu"
+    )
+    with open_partitioned(
+        tmp_path / "graph", cluster=mgraph.ClusterSpec(workers=2), backend="gpu"
+    ) as graph:
+        assert len(graph.ranks) == 2
+        for _ in range(2):  # the second time with the same communicator
+            paths = graph.sssp(7, predecessors=True)
+            np.testing.assert_array_equal(paths.distance(), expected.distance)
+            np.testing.assert_array_equal(paths.predecessor(), expected.predecessor)

@@ -27,7 +27,7 @@ def searched(
     def program(exchange, rank_graph):
         return partitioned_delta_stepping.search(
             exchange, rank_graph, request.sources[0], limits, dtype=request.dtype,
-            delta=delta or request.default_delta, predecessors=True,
+            delta=delta, predecessors=True,
         )  # fmt: skip
 
     found = on_ranks(graph, size, program, backend=backend)
@@ -74,5 +74,5 @@ def test_larger_graphs(dtype, size):
     edges, _ = model.edges(backend="cpu")
     edges = mgraph.EdgeList(edges.src, edges.dst, edges.weight.astype(dtype))
     graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
-    assert assert_same(graph, size, [7]) < 60
+    assert assert_same(graph, size, [7]) < 300
     assert_same(graph, size, [19_999, 3], targets=[11, 12])

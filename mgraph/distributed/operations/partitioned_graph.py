@@ -137,7 +137,7 @@ class PartitionedGraph:
         targets, stop_at, cutoff
             As for ``mgraph.sssp``.
         delta : float, optional
-            The width of a step of distances; by default from the weights.
+            The length of a step of distances; by default it adapts.
         predecessors : bool, default False
             Also find each vertex's predecessor.
         progress : TextIO, optional
@@ -155,8 +155,6 @@ class PartitionedGraph:
             WeightFacts(self.n, dtype, facts.min_weight, facts.max_weight),
             source, targets=targets, stop_at=stop_at, cutoff=cutoff,
         )  # fmt: skip
-        mean_weight = facts.sum_weight / max(self.num_arcs, 1) or 1.0
-        mean_degree = self.num_arcs / max(self.n, 1)
         plan = SearchPlan(
             f"paths-{time.time_ns()}",
             tuple(np.unique(checked_vertices("source", source, self.n)).tolist()),
@@ -164,7 +162,7 @@ class PartitionedGraph:
             request.stop_at_first,
             request.cutoff,
             request.dtype,
-            delta or 32 * mean_weight / max(mean_degree, 1.0),
+            delta,
             predecessors,
         )
         found = self._run(search_rank, "sssp", progress=progress, plan=plan)

@@ -102,7 +102,7 @@ class SearchPlan:
     stop_at_first: bool
     cutoff: Any
     dtype: Any
-    delta: float
+    delta: float | None
     predecessors: bool
 
 
