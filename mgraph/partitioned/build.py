@@ -23,9 +23,11 @@ MAX_LOCALS = (1 << 32) - 2  # own vertices and ghosts of a rank
 
 
 class EdgeSource(Protocol):
-    """A rank's edges, in blocks that may be asked for again. sizes: of the blocks."""
+    """A rank's edges, in blocks that may be asked for again."""
 
-    sizes: Sequence[int]
+    @property
+    def sizes(self) -> Sequence[int]:
+        """The number of edges of each block."""
 
     def block(self, index: int) -> EdgeList:
         """Return a block, as NumPy arrays or as CuPy arrays."""
@@ -119,7 +121,7 @@ def _survey(
     counts, outside = steps.end_survey()
     if exchange.all_reduce(outside)[0]:
         raise UsageError(f"vertices must lie in [0, {request.n:,}), and some edges lead beyond")
-    counts = sum(exchange.gather_numbers(counts))
+    counts = np.sum(exchange.gather_numbers(counts), axis=0)
     if request.weight_dtype is None:
         return counts, (1, 1, float(counts.sum()))
     if exchange.all_reduce(has_nan)[0]:

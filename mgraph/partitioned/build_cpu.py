@@ -52,9 +52,9 @@ class Steps:
         request, size = self.request, partition.bounds.size - 1
         has_weights = weights and request.weight_dtype is not None
         dtype = request.weight_dtype if has_weights else np.dtype(np.uint8)
-        if block is None:
-            src = dst = np.empty(0, request.head_dtype)
-        else:
+        src: Any = np.empty(0, request.head_dtype)
+        dst: Any = src
+        if block is not None:
             src, dst = block.src, block.dst
         weight = block.weight if has_weights and block is not None else np.empty(0, dtype)
         ends = np.zeros(size, np.int64)
@@ -80,7 +80,7 @@ class Steps:
         _count(tails, heads, self._indptr, self._is_head)
 
     def number(self) -> tuple[np.ndarray, np.ndarray]:
-        """Number own vertices and ghosts; return ghosts' positions, and where each owner's begin."""
+        """Number own vertices and ghosts; return ghosts' positions, and each owner's bounds."""
         self._indptr = np.cumsum(self._indptr)
         own = self._partition.owned(self._rank)
         _clear_range(self._is_head, own.start, own.stop)

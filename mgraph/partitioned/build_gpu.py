@@ -39,8 +39,8 @@ class Steps:
             "MGRAPH_WEIGHT_T": _WORDS[4 if weight is None else weight.itemsize],
         }
 
-    def _launch(self, name: str, *arguments: Any, vertex_dtype: Any = np.dtype(np.int32)) -> None:
-        vertex_t = {"MGRAPH_VERTEX_T": _WORDS[vertex_dtype.itemsize]}
+    def _launch(self, name: str, *arguments: Any, vertex_dtype: Any = np.int32) -> None:
+        vertex_t = {"MGRAPH_VERTEX_T": _WORDS[np.dtype(vertex_dtype).itemsize]}
         KERNELS.launch(name, arguments, **self._defines, **vertex_t)
 
     def load(self, block: EdgeList) -> EdgeList:
@@ -119,7 +119,7 @@ class Steps:
         )  # fmt: skip
 
     def number(self) -> tuple[Any, np.ndarray]:
-        """Number own vertices and ghosts; return ghosts' positions, and where each owner's begin."""
+        """Number own vertices and ghosts; return ghosts' positions, and each owner's bounds."""
         import cupy
 
         primitives_gpu.accumulate(self._indptr)

@@ -29,11 +29,15 @@ class Communicator:
         """Meet the other ranks; all call it at once."""
         from cupy.cuda import nccl
 
-        number = time.time_ns()
-        unique = np.array(nccl.get_unique_id() if control.rank == 0 else [0] * 128, np.int8)
-        first = control.all_gather(unique, np.array([number]))[0]
-        self.number = int(first[1][0])
-        identity = tuple(first[0].tolist())
+        own = (
+            nccl.get_unique_id() if control.rank == 0 else b""
+        )  # bytes, or integers before CuPy 14
+        is_bytes = isinstance(own, bytes)
+        unique = np.frombuffer(own, np.uint8) if is_bytes else np.array(own, np.int8).view(np.uint8)
+        first = control.all_gather(unique, np.array([time.time_ns(), is_bytes]))[0]
+        number, was_bytes = first[1].tolist()
+        self.number = number
+        identity = first[0].tobytes() if was_bytes else tuple(first[0].view(np.int8).tolist())
         self.nccl = nccl.NcclCommunicator(control.size, identity, control.rank)
 
     def abort(self) -> None:

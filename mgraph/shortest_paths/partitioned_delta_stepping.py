@@ -14,21 +14,22 @@ near, the others far.
     send     the distances of near ghosts to their owners, of each ghost one; take what other ranks
              send, where it is better than what is known
     heavy    when no rank had anything to send, all within the threshold are settled: relax their
-             other arcs, each once
+             other arcs, once
     advance  move the threshold by a step, or from the nearest far vertex of any rank if it is
              farther; far vertices within it become near
 
-Steps (``Steps``). A step that is too long makes work: of R-MAT at scale 26, nearly all distances lie
-within 0.1 of each other, and a step of that length relaxes each light arc five times. One that is
-too short makes rounds. So a step is short at first, and adapts to the arcs of the vertices that the
-one before has settled.
+A step that is too long makes work: of R-MAT at scale 26, nearly all distances lie within 0.1 of
+each other, and a step of that length relaxes each light arc five times. One that is too short makes
+rounds. So a step is short at first, and adapts to the arcs of the vertices that the last one has
+settled (``Steps``).
 
 Distances do not depend on the ranks: each is the least sum over the arcs of a path, added up from
 its source. Predecessors come from distances afterwards (``partitioned_predecessors``).
 
-Cost: each arc is relaxed little more than once. Per threshold a few rounds, which grow with how often a shortest path changes its owner within
-``delta``. Bytes sent: 4 and a distance for each ghost that is improved, per round. Memory per rank:
-a distance, 1 byte and 8 bytes for queues per own vertex and ghost.
+Cost: each arc is relaxed little more than once. Per step a few rounds, which grow with how often a
+shortest path changes its owner within it. Bytes sent: 4 and a distance for each ghost that is
+improved, per round. Memory per rank: a distance, 1 byte and 8 bytes for queues per own vertex and
+ghost.
 """
 
 from collections.abc import Sequence
@@ -39,7 +40,6 @@ import numpy as np
 from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.rank_graph import RankGraph
 from mgraph.shortest_paths.problem import infinity_of
-
 
 ARCS_SHARE = 1 / 64
 FEW_ARCS = {"cpu": 1 << 18, "gpu": 1 << 22}  # per rank

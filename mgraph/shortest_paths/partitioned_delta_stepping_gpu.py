@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation, cancellation_gpu, primitives_gpu
+from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import copy_into
 from mgraph.cuda.source import Source, launch_resident, multiprocessors, resident_blocks
 from mgraph.partitioned.rank_graph import RankGraph
@@ -64,7 +65,7 @@ class Search:
             self._counts[0:1], self._counts[1:2], self._counts[2:]
         )  # fmt: skip
         self._other_far = cupy.empty(size, np.uint32)
-        self._rows = KERNELS.struct("rank_rows", **self._defines).pack(
+        self._rows = self._struct("rank_rows").pack(
             {
                 "indptr": graph.indptr, "heads": graph.heads, "weights": graph.weights,
                 "below": graph.below, "owned": graph.owned, "num_arcs": graph.heads.size,
@@ -77,21 +78,23 @@ class Search:
         return KERNELS.constant(name, **self._defines)
 
     def _size(self, name: str) -> int:
-        return KERNELS.struct(name, **self._defines).dtype.itemsize
+        return self._struct(name).dtype.itemsize
+
+    def _struct(self, name: str) -> StructType:
+        return KERNELS.struct(name, {"key_t": self._key.str[1:]}, **self._defines)
 
     def _to_key(self, length: Any) -> Any:
         return np.array(length, self._dtype).view(self._key)[()]
 
     def _memory(self) -> Any:
-        return KERNELS.struct("search_memory", **self._defines).pack(self._arrays)
+        return self._struct("search_memory").pack(self._arrays)
 
     def _limits(self) -> Any:
         values = {
             "threshold": self._to_key(self._threshold), "cutoff": self._to_key(self._cutoff),
             "cancel_flag": cancellation_gpu.cancel_flag(),
         }  # fmt: skip
-        types = {"key_t": self._key.str[1:]}
-        return KERNELS.struct("search_limits", types, **self._defines).pack(values)
+        return self._struct("search_limits").pack(values)
 
     def _launch(self, name: str, *arguments: Any) -> None:
         KERNELS.launch(name, arguments, **self._defines)

@@ -32,7 +32,7 @@ class Proposals:
         self._numbering = np.array([[*starts, graph.locals], graph.partition.bounds])
 
     def find_in_rows(self) -> None:
-        """Take the first tail in each own row from which a tight arc comes; the graph has mirrors."""
+        """Take the first tail in each own row from which a tight arc comes, by its mirror."""
         graph = self._graph
         first = np.array([graph.below, graph.owned, graph.first], np.int64)
         _find_in_rows(

@@ -59,7 +59,7 @@ class Proposals:
         self._tail = np.dtype(f"uint{8 * dtype.itemsize}")
         self._predecessor = primitives_gpu.full(graph.locals, -1, dtype)
         self._numbering = ghost_numbering(graph)  # kept as long as the struct points to it
-        self._rows = KERNELS.struct("rank_rows", **self._defines).pack(
+        self._rows = KERNELS.struct("rank_rows", {}, **self._defines).pack(
             {
                 "indptr": graph.indptr, "heads": graph.heads, "weights": graph.weights,
                 "below": graph.below, "owned": graph.owned, "first": graph.first,
@@ -78,7 +78,7 @@ class Proposals:
         return int(total[0])
 
     def find_in_rows(self) -> None:
-        """Take the first tail in each own row from which a tight arc comes; the graph has mirrors."""
+        """Take the first tail in each own row from which a tight arc comes, by its mirror."""
         import cupy
 
         chunk = KERNELS.constant("chunk_arcs", **self._defines)

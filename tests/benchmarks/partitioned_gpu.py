@@ -194,7 +194,7 @@ def check_tree(exchange, graph, paths, source):
     parent = paths.predecessor
     has_parent = cupy.zeros(graph.owned, bool)
     step = 1 << 20
-    bounds = graph.indptr[::step].get().tolist() + [graph.heads.size]
+    bounds = [*graph.indptr[::step].get().tolist(), graph.heads.size]
     for row in range(0, graph.owned, step):
         stop_row = min(row + step, graph.owned)
         first, stop = bounds[row // step], bounds[row // step + 1]

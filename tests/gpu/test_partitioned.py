@@ -94,7 +94,7 @@ def test_over_the_gpus_of_a_cluster(tmp_path):
     model = CopyModel(200_000, 5, weights=(0, 1000))
     mgraph.generate(tmp_path / "graph", model, cluster=mgraph.ClusterSpec(workers=2))
     expected = mgraph.sssp(
-        mgraph.read_graph(tmp_path / "graph"), 7, predecessors=True, backend="cpu"
+        mgraph.read_graph(tmp_path / "graph", backend="cpu"), 7, predecessors=True, backend="cpu"
     )
     with open_partitioned(
         tmp_path / "graph", cluster=mgraph.ClusterSpec(workers=2), backend="gpu"

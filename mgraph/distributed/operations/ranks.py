@@ -162,7 +162,7 @@ def run_rank(
 def _open_exchange(
     ranks: RankPlugin, run: str, rank: int, addresses: Sequence[str], backend: str
 ) -> Exchange:
-    """Return the exchange of a rank: between GPUs NCCL's, which the workers' connections control."""
+    """Return the exchange of a rank: between GPUs NCCL's, with the workers' for control."""
     control = WorkerExchange(ranks, run, rank, addresses)
     if backend != "gpu" or len(addresses) == 1:
         return control

@@ -66,8 +66,9 @@ def submit_parts(
 ) -> dict[int, Any]:
     """Start ``task(argument, **common)`` for each part; return the futures by part.
 
-    arguments: by part. workers: by part, the address of the only worker that may run its task. ``common`` is sent with every task, so it must be small; a future among it
-    stands for its result, which each worker gets once.
+    arguments: by part. workers: by part, the address of the only worker that may run its task.
+    ``common`` is sent with every task, so it must be small; a future among it stands for its
+    result, which each worker gets once.
     On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name, within
     the span of the submitted workflow if there is one.
     """
