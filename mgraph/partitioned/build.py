@@ -4,62 +4,19 @@ The package describes the two passes. ``build_cpu`` and ``build_gpu`` have their
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from mgraph import timings
 from mgraph.core import cancellation
-from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
-from mgraph.errors import OutOfMemoryError, UsageError
+from mgraph.errors import UsageError
+from mgraph.partitioned.edge_source import EdgeSource, Request
 from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.partition import Partition, bucket_shift, cut
 from mgraph.partitioned.rank_graph import RankGraph
-
-STEP_EDGES = {"cpu": 1 << 22, "gpu": 1 << 26}  # that a rank sends at a time
-MAX_LOCALS = (1 << 32) - 2  # own vertices and ghosts of a rank
-
-
-class EdgeSource(Protocol):
-    """A rank's edges, in blocks that may be asked for again."""
-
-    @property
-    def sizes(self) -> Sequence[int]:
-        """The number of edges of each block."""
-
-    def block(self, index: int) -> EdgeList:
-        """Return a block, as NumPy arrays or as CuPy arrays."""
-
-
-class HeldEdges:
-    """Edges that are in memory."""
-
-    def __init__(self, edges: EdgeList, backend: Device) -> None:
-        """Divide edges into blocks, for a backend."""
-        self._edges, self._step = edges, STEP_EDGES[backend]
-        starts = range(0, len(edges), self._step)
-        self.sizes = [min(self._step, len(edges) - start) for start in starts]
-
-    def block(self, index: int) -> EdgeList:
-        """Return a block, which is a view."""
-        first = index * self._step
-        return self._edges.rows(first, first + self.sizes[index])
-
-
-class Request(NamedTuple):
-    """What to build. n: vertices. weight_dtype: None for none. directed: else arcs go both ways."""
-
-    n: int
-    weight_dtype: np.dtype | None
-    directed: bool
-    backend: Device = "cpu"
-
-    @property
-    def head_dtype(self) -> np.dtype:
-        """The type in which the heads of arcs are sent: global numbers."""
-        return np.dtype(np.uint32 if self.n <= 1 << 32 else np.int64)
 
 
 def build(exchange: Exchange, source: EdgeSource, request: Request) -> RankGraph:
@@ -93,15 +50,6 @@ def build(exchange: Exchange, source: EdgeSource, request: Request) -> RankGraph
         request.backend, exchange.rank, partition, indptr, heads, row_weights, ghosts, ghost_bounds,
         exports, num_arcs, request.directed, minimum, maximum, total,
     )  # fmt: skip
-
-
-def check_locals(owned: int, ghosts: int) -> None:
-    """Raise OutOfMemoryError if 32 bits do not number a rank's own vertices and ghosts."""
-    if owned + ghosts > MAX_LOCALS:
-        raise OutOfMemoryError(
-            f"a worker has {owned:,} vertices and {ghosts:,} neighbours of others, more than 32 "
-            "bits number; use more workers"
-        )
 
 
 def _survey(

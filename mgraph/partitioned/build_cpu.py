@@ -7,7 +7,7 @@ import numpy as np
 from mgraph.core import csr_cpu
 from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.edges import EdgeList
-from mgraph.partitioned.build import Request, check_locals
+from mgraph.partitioned.edge_source import Request, check_locals
 from mgraph.partitioned.exchange import Message
 from mgraph.partitioned.partition import Partition
 

@@ -8,7 +8,7 @@ from mgraph.core import csr_gpu, primitives_gpu
 from mgraph.core.edges import EdgeList
 from mgraph.cuda.memory import copy
 from mgraph.cuda.source import C_TYPES, Source
-from mgraph.partitioned.build import Request, check_locals
+from mgraph.partitioned.edge_source import Request, check_locals
 from mgraph.partitioned.exchange import Message
 from mgraph.partitioned.partition import Partition
 

@@ -32,8 +32,8 @@ struct rank_rows {
   u32 below;
   u32 owned;
   long long first;  // the rank's first vertex
-  // What makes local numbers of ghosts global ones: by owner, where its ghosts begin among the local
-  // numbers, how much less their index is, and its first vertex.
+  // What makes local numbers of ghosts global ones: by owner, where its ghosts begin among the
+  // local numbers, how much less their index is, and its first vertex.
   const u32* starts;
   const u32* shifts;
   const long long* bounds;

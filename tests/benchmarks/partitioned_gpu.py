@@ -17,6 +17,7 @@ from mgraph import ClusterSpec, EdgeList
 from mgraph.distributed.clusters.connect import open_cluster
 from mgraph.distributed.operations.ranks import ranks_of
 from mgraph.partitioned import build
+from mgraph.partitioned.edge_source import Request
 
 EDGES_PER_VERTEX = 16
 BLOCK_EDGES = 1 << 25
@@ -81,7 +82,7 @@ def build_rmat(exchange, memory, argument, *, scale):
 
     began = time.perf_counter()
     source = RmatEdges(scale, exchange.rank, exchange.size)
-    request = build.Request(1 << scale, np.dtype(np.float32), False, "gpu")
+    request = Request(1 << scale, np.dtype(np.float32), False, "gpu")
     graph = build.build(exchange, source, request)
     cupy.cuda.Device().synchronize()
     memory["graph"] = graph

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mgraph.partitioned import build
+from mgraph.partitioned.edge_source import Request
 from tests.partitioned.thread_exchange import run_ranks
 
 
@@ -34,7 +35,7 @@ def on_ranks(graph, size, program, seed=0, backend="cpu"):
     edges = edges_of(graph)
     shares = divide(edges, size, seed)
     dtype = None if graph.weights is None else graph.weights.dtype
-    request = build.Request(graph.n, dtype, graph.directed, backend)
+    request = Request(graph.n, dtype, graph.directed, backend)
 
     def run(exchange):
         return program(exchange, build.build(exchange, shares[exchange.rank], request))

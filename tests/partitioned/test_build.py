@@ -9,6 +9,7 @@ import mgraph
 from mgraph import EdgeList, UsageError
 from mgraph.core import csr_cpu
 from mgraph.partitioned import build
+from mgraph.partitioned.edge_source import Request
 from tests.partitioned.ranks import divide, on_ranks
 from tests.partitioned.thread_exchange import run_ranks
 from tests.strategies import graphs
@@ -81,7 +82,7 @@ def test_ranges_of_about_equal_arcs(size):
 def test_bad_edges_are_refused_by_all_ranks(edges, message):
     shares = divide(edges, 3)
     dtype = None if edges.weight is None else edges.weight.dtype
-    request = build.Request(5, dtype, False)
+    request = Request(5, dtype, False)
     refused = []
 
     def run(exchange):

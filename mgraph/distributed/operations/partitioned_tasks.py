@@ -63,12 +63,13 @@ def build_rank(
     from mgraph.io.graph_dataset import read_parts
     from mgraph.io.graph_reader import drop_infinite
     from mgraph.partitioned import build
+    from mgraph.partitioned.edge_source import HeldEdges, Request
 
     began = time.perf_counter()
     threads = get_worker().state.nthreads
     size = sum(map(len, parts))
     dtype = plan.dtypes[2] if len(plan.dtypes) > 2 else None
-    request = build.Request(plan.n, dtype, plan.directed, plan.backend)
+    request = Request(plan.n, dtype, plan.directed, plan.backend)
     with memory_guard(f"a worker's share of {plan.location}", _REMEDY):
         try:
             edges = read_parts(parts, plan.dtypes, plan.location, "cpu", threads)
@@ -76,7 +77,7 @@ def build_rank(
                 edges = drop_infinite(edges)
             reading_seconds = time.perf_counter() - began
             count_edges(size // 2)
-            graph = build.build(exchange, build.HeldEdges(edges, plan.backend), request)
+            graph = build.build(exchange, HeldEdges(edges, plan.backend), request)
             del edges
         except UsageError as error:  # the files are at fault
             raise DatasetError(f"{plan.location}: {error}") from error

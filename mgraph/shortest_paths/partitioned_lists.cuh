@@ -1,0 +1,170 @@
+// The memory of a rank's search, and how warps append to its lists; partitioned_delta_stepping.cu
+// explains them.
+#pragma once
+
+#include <mgraph/fresh.cuh>
+#include <mgraph/path_length.cuh>
+#include <mgraph/warp.cuh>
+
+using namespace mgraph;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using unsigned_key = unsigned_of<sizeof(length_t)>::type;
+
+constexpr int threads = 512;            // per block
+constexpr int min_blocks = 3;           // per multiprocessor
+constexpr int ahead = 2;                // arcs per lane whose reads are on the way together
+constexpr int piece_arcs = 128;         // longer rows are read in pieces
+constexpr u64 solo_arcs = 4 * threads;  // at most, of an iteration that one block does
+constexpr int buffer_slots = 64;        // per warp and list
+
+// The rank's rows: indptr[row], of the own vertex below + row.
+struct rank_rows {
+  const long long* indptr;
+  const u32* heads;
+  const weight_t* weights;  // null: each arc counts 1
+  u32 below;
+  u32 owned;
+  long long num_arcs;
+};
+
+struct search_limits {
+  key_t threshold;
+  key_t cutoff;                 // the greatest length that is kept
+  const unsigned* cancel_flag;  // not 0: the search ends early; null: it cannot be cancelled
+};
+
+// What a near queue consists of.
+struct queue_sums {
+  u64 arcs;  // of its vertices' rows
+  u32 vertices;
+  u32 pieces;  // of the longer rows
+};
+
+// piece_arcs of a row, or those left.
+struct row_piece {
+  u32 number;
+  u32 index;
+};
+
+// What one block hands on to the others.
+struct search_state {
+  queue_sums found;
+  int odd;
+};
+
+// The lengths of lists.
+struct list_counts {
+  u64 far;
+  u64 to_send;
+  queue_sums settled;
+};
+
+// `pieces`, below: 2 * num_arcs / piece_arcs + 1.
+struct search_memory {
+  long long locals;           // own vertices and ghosts
+  key_t* distance;            // [locals]
+  key_t* expanded;            // [owned]: the length at which a row's light arcs were relaxed last
+  u32* is_near;               // [2][words] bits
+  u32* is_far;                // [words] bits
+  u32* near;                  // [2][owned]
+  row_piece* near_pieces;     // [2][pieces]
+  u32* settled;               // [owned]
+  row_piece* settled_pieces;  // [pieces]
+  u32* far;                   // [locals]
+  u32* to_send;               // [ghosts]
+  list_counts* counts;
+  queue_sums* sums;  // [3]
+  search_state* state;
+  u64* arrived;  // 0; of the barrier
+  int* stopped;  // 0; 1: cancelled
+};
+
+namespace {
+
+__device__ long long first_item() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ long long stride() { return (long long)gridDim.x * blockDim.x; }
+
+// Calls visit(i, is_item) for i below count, and more, all lanes of a warp together.
+template <class Visit> __device__ void for_each_item(long long count, Visit visit) {
+  const long long rounded = (count + 31) / 32 * 32;
+  for (long long i = first_item(); i < rounded; i += stride()) visit(i, i < count);
+}
+
+// A place after cursors[which] for each lane that asks, all lanes of a warp together.
+__device__ u64 take_place(u64* cursors, int which, bool asks) {
+  const u32 lanes = __match_any_sync(~0u, asks ? which : -1);
+  const int leader = __ffs(lanes) - 1;
+  u64 place = 0;
+  if (asks && (threadIdx.x & 31) == leader) {
+    place = atomicAdd(&cursors[which], u64(__popc(lanes)));
+  }
+  return __shfl_sync(~0u, place, leader) + __popc(lanes & lanes_below());
+}
+
+// The owner of a ghost: the last one whose ghosts begin at or before the number.
+__device__ int owner_of(u32 number, const u32* starts, int size) {
+  int low = 0, high = size - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (number >= starts[middle]) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+__device__ queue_sums read_sums(const queue_sums* sums) {
+  return {fresh(&sums->arcs), fresh(&sums->vertices), fresh(&sums->pieces)};
+}
+
+// The sum of the values of this lane and those below.
+__device__ u32 sum_up_to(u32 value) {
+  for (int step = 1; step < 32; step *= 2) {
+    const u32 other = __shfl_up_sync(~0u, value, step);
+    if ((threadIdx.x & 31) >= step) value += other;
+  }
+  return value;
+}
+
+// The warps that work on an iteration: of the grid, or of one block.
+struct team {
+  long long warp, warps;
+};
+
+// Numbers that a warp has found for a list, in shared memory, until they are 32: with an atomic
+// operation for each, all warps would wait for the list's end.
+struct buffer {
+  u32* slots;
+  u32 count;
+
+  // All lanes of a warp call together, here and below. flush(is_item, number) appends to the list.
+  template <class Flush> __device__ void push(bool is_item, u32 number, Flush flush) {
+    const u32 lanes = __ballot_sync(~0u, is_item);
+    if (!lanes) return;
+    if (is_item) slots[count + __popc(lanes & lanes_below())] = number;
+    count += __popc(lanes);
+    __syncwarp();
+    if (count < 32) return;
+    const u32 lane = threadIdx.x & 31, rest = count - 32;
+    const u32 first = slots[lane], second = lane < rest ? slots[32 + lane] : 0;
+    __syncwarp();
+    if (lane < rest) slots[lane] = second;
+    count = rest;
+    __syncwarp();
+    flush(true, first);
+  }
+
+  template <class Flush> __device__ void empty(Flush flush) {
+    const u32 lane = threadIdx.x & 31;
+    const bool is_item = lane < count;
+    const u32 number = is_item ? slots[lane] : 0;
+    __syncwarp();
+    if (count) flush(is_item, number);
+    count = 0;
+  }
+};
+
+}  // namespace
