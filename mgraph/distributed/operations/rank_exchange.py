@@ -21,7 +21,7 @@ from mgraph.distributed.protocol import dask_internals
 from mgraph.partitioned.exchange import Exchange, ExchangeLostError, Message
 
 ASK_SECONDS = 1.0  # between two questions to a rank that is waited for
-ANSWER_SECONDS = 10.0  # for an answer; a rank that gives none twice is lost
+ANSWER_SECONDS = 8.0  # for an answer; a rank that gives none twice is lost
 WAKE_SECONDS = 0.1  # between two checks for cancellation
 LOST = "a worker that holds a part of the graph has ended or cannot be reached"
 

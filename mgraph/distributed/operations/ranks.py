@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -16,6 +16,7 @@ from mgraph.errors import ClusterError, ConnectionLostError
 from mgraph.partitioned.exchange import Exchange, ExchangeLostError
 
 WATCH_SECONDS = 1.0  # between two looks at which workers are there
+GRACE_SECONDS = 5.0  # from the first rank's failure until all are cancelled
 _COMMUNICATOR = "communicator"  # NCCL's, in a rank's memory
 REMEDY = "; the graph is gone with it: start again"
 
@@ -63,22 +64,21 @@ class Ranks:
             self._watching() as watch,
         ):
             try:
-                outcomes = run_parts(
+                run_parts(
                     self.cluster, run_rank, jobs, dict(enumerate(sizes)), verb=verb, unit=unit,
                     progress=progress, workers=self.addresses, on_submit=watch.follow,
-                    program=program, plugin=self.plugin, run=run, addresses=self.addresses,
-                    backend=self.cluster.backend, options=common,
+                    on_results=watch.receive, program=program, plugin=self.plugin, run=run,
+                    addresses=self.addresses, backend=self.cluster.backend, options=common,
                 )  # fmt: skip
             except ConnectionLostError:
-                if watch.lost:
-                    raise ClusterError(LOST + REMEDY) from None
-                raise
-        errors = [outcome.error for outcome in outcomes.values() if outcome.error is not None]
-        causes = [error for error in errors if not isinstance(error, ExchangeLostError)]
-        with explaining(describe_task(verb)):
-            for error in causes:
-                raise error
-        if errors:
+                if not watch.has_cancelled:
+                    raise
+            outcomes = watch.outcomes
+            errors = [outcome.error for outcome in outcomes.values() if outcome.error is not None]
+            for error in errors:
+                if not isinstance(error, ExchangeLostError):
+                    raise error
+        if len(outcomes) < self.size or errors:
             raise ClusterError(LOST + REMEDY)
         return [outcomes[rank].result for rank in range(self.size)]
 
@@ -93,28 +93,37 @@ class Ranks:
 
 
 class _Watch(threading.Thread):
-    """Cancels the tasks of a run when one of its workers is gone.
+    """Cancels the tasks of a run when one of its workers is gone, or soon after a rank has failed.
 
-    Dask would wait for ever for the worker that a task is pinned to.
+    Dask would wait for ever for a worker that a task is pinned to, and long for one that hangs.
     """
 
     def __init__(self, client: Any, addresses: frozenset[str]) -> None:
         super().__init__(name="mgraph-ranks", daemon=True)
         self._client, self._addresses = client, addresses
         self._futures: list[Any] = []
-        self.over, self.lost = threading.Event(), False
+        self._deadline = float("inf")
+        self.outcomes: dict[int, Outcome] = {}
+        self.over, self.has_cancelled = threading.Event(), False
 
     def follow(self, futures: Sequence[Any]) -> None:
         """Watch over these tasks."""
         self._futures = list(futures)
+
+    def receive(self, outcomes: Mapping[int, "Outcome"]) -> None:
+        """Take note of what ranks have returned."""
+        self.outcomes |= outcomes
+        if any(outcome.error is not None for outcome in outcomes.values()):
+            self._deadline = min(self._deadline, time.monotonic() + GRACE_SECONDS)
 
     def run(self) -> None:
         """Look at the workers until the run is over."""
         while not self.over.wait(WATCH_SECONDS):
             with contextlib.suppress(Exception):  # a lost scheduler is noticed elsewhere
                 workers = self._client.scheduler_info(n_workers=-1)["workers"]
-                if self._futures and not self._addresses <= workers.keys():
-                    self.lost = True
+                is_lost = bool(self._futures) and not self._addresses <= workers.keys()
+                if is_lost or time.monotonic() > self._deadline:
+                    self.has_cancelled = True
                     self._client.cancel(self._futures, force=True)
                     return
 
@@ -180,7 +189,9 @@ def ranks_of(cluster: Cluster) -> Iterator[Ranks]:
     with explaining("preparing the workers"):
         cluster.client.register_plugin(plugin)
     try:
-        yield Ranks(cluster, plugin.name, tuple(sorted(cluster.workers)))
+        # Those that are there now: a worker that was killed has come back at another address.
+        workers = cluster.client.scheduler_info(n_workers=-1)["workers"]
+        yield Ranks(cluster, plugin.name, tuple(sorted(workers)))
     finally:
         with contextlib.suppress(Exception):  # of a scheduler that is gone
             cluster.client.unregister_worker_plugin(plugin.name)

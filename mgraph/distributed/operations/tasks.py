@@ -153,12 +153,14 @@ def run_parts(
     progress: TextIO | None = sys.stderr,
     workers: Sequence[str] | None = None,
     on_submit: Callable[[Sequence[Any]], None] = lambda futures: None,
+    on_results: Callable[[Mapping[int, Any]], None] = lambda results: None,
     **common: Any,
 ) -> dict[int, Any]:
     """Submit a task per part, and fetch the results as they come, several per request.
 
     So a worker that dies loses the tasks that it was running, and no finished result. workers: as
-    for ``submit_parts``. on_submit: receives the futures.
+    for ``submit_parts``. on_submit: receives the futures. on_results: receives results as they
+    come.
     """
     futures = submit_parts(cluster, task, arguments, verb=verb, workers=workers, **common)
     on_submit(list(futures.values()))
@@ -171,6 +173,7 @@ def run_parts(
         for batch in batches:
             fetched = _fetch_results(cluster.client, batch)
             results |= fetched
+            on_results(fetched)
             for index in fetched:
                 del futures[index]
     return results

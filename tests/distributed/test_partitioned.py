@@ -1,0 +1,198 @@
+"""Graphs over the workers of a cluster: one device's answers, and workers that are lost."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mgraph
+from mgraph import ClusterError, CopyModel, DatasetError, EdgeList, UsageError
+from mgraph.distributed.operations import partitioned_graph, partitioned_tasks
+from mgraph.distributed.operations.partitioned_graph import open_partitioned
+from mgraph.distributed.operations.ranks import ranks_of
+from mgraph.io.dataset import EdgeDataset
+from tests.distributed.paused_exchange import paused_programs
+from tests.waiting import wait_until
+
+MODEL = CopyModel(3000, 4, weights=(0, 50))
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("partitioned") / "graph"
+    mgraph.generate(folder, MODEL, backend="cpu", parts=5)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graph(dataset):
+    return mgraph.read_graph(dataset, backend="cpu")
+
+
+def connect(workers):
+    return mgraph.connect(workers=workers, backend="cpu", dashboard="127.0.0.1:0")
+
+
+@pytest.fixture
+def pair():
+    with connect(2) as cluster:
+        yield cluster
+
+
+def assert_answers(partitioned, graph):
+    for source, options in (
+        (7, {}),
+        ([1, 2999], {"targets": [40, 50]}),
+        (0, {"cutoff": 30}),
+    ):
+        paths = partitioned.sssp(source, predecessors=True, **options)
+        expected = mgraph.sssp(
+            graph, source, joint=True, predecessors=True, backend="cpu", **options
+        )
+        np.testing.assert_array_equal(paths.distance(), expected.distance)
+        np.testing.assert_array_equal(paths.predecessor(), expected.predecessor)
+        is_reached = expected.distance != expected.infinity
+        assert paths.reached == is_reached.sum()
+        assert paths.max_distance == expected.distance[is_reached].max()
+        paths.release()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+def test_answers_are_one_devices(dataset, graph, workers):
+    with connect(workers) as cluster, open_partitioned(dataset, cluster=cluster) as partitioned:
+        assert len(partitioned.ranks) == workers
+        assert (partitioned.n, partitioned.num_arcs) == (graph.n, graph.num_arcs)
+        assert sum(facts.owned for facts in partitioned.ranks) == graph.n
+        assert_answers(partitioned, graph)
+
+
+def test_another_programs_files_and_directed_graphs(pair, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    random = np.random.default_rng(3)
+    ends = random.integers(0, 400, (2, 1500)).astype(np.int64)
+    weight = random.random(1500)
+    weight[::50] = np.inf
+    pq.write_table(
+        pa.table({"from": ends[0], "to": ends[1], "minutes": weight}), tmp_path / "roads.parquet"
+    )
+    reading = {"src": "from", "dst": "to", "weight": "minutes", "drop_infinite": True}
+    is_open = weight != np.inf
+    edges = EdgeList(*(column[is_open] for column in (*ends, weight)))
+    for symmetrise in (False, True):
+        graph = mgraph.from_edges(edges, 400, directed=not symmetrise, backend="cpu")
+        with open_partitioned(
+            tmp_path / "roads.parquet", cluster=pair, reading=reading, symmetrise=symmetrise
+        ) as partitioned:
+            assert partitioned.directed != symmetrise
+            assert_same = np.testing.assert_array_equal
+            paths = partitioned.sssp(5, predecessors=True)
+            expected = mgraph.sssp(graph, 5, predecessors=True, backend="cpu")
+            assert_same(paths.distance(), expected.distance)
+            assert_same(paths.predecessor(), expected.predecessor)
+
+
+def test_mistakes_are_one_sentence(pair, dataset, tmp_path):
+    with pytest.raises(UsageError, match="merge does not apply to the partitioned graph"):
+        open_partitioned(dataset, cluster=pair, reading={"merge": True}).__enter__()
+    with open_partitioned(dataset, cluster=pair) as partitioned:
+        with pytest.raises(UsageError, match=r"source must lie in \[0, 3,?000\)"):
+            partitioned.sssp(3000)
+        with pytest.raises(UsageError, match="at least one vertex"):
+            partitioned.sssp([])
+        with pytest.raises(UsageError, match="recorded no predecessors"):
+            partitioned.sssp(0).predecessor()
+    copy = tmp_path / "copy"
+    mgraph.generate(copy, MODEL, cluster=pair, parts=3)
+    (copy / "part-00001.parquet").write_bytes(b"no file")
+    with pytest.raises(DatasetError, match="part-00001"):
+        open_partitioned(copy, cluster=pair).__enter__()
+    with open_partitioned(dataset, cluster=pair) as partitioned:  # the cluster is as before
+        assert partitioned.sssp(0).reached == MODEL.n
+
+
+def plans(dataset):
+    """What ``paused_programs`` needs, for two ranks."""
+    edges = EdgeDataset(dataset)
+    build = partitioned_tasks.BuildPlan(
+        str(dataset), edges.n, tuple(edges.dtypes), False, False, "cpu"
+    )
+    search = partitioned_tasks.SearchPlan(
+        "paths", (7,), (), False, 10**6, np.dtype(np.int32), 5.0, True
+    )
+    return partitioned_graph._divide(edges, 2), {"plan": build, "search": search}
+
+
+# Exchanges of these two programs: 12 or so to build, then those of the search.
+PHASES = {"at the start": 0, "while it builds": 7, "while it searches": 20, "near the end": 60}
+
+
+@pytest.mark.parametrize("calls", PHASES.values(), ids=PHASES)
+def test_a_worker_is_killed(pair, dataset, graph, tmp_path, calls):
+    shares, options = plans(dataset)
+
+    def kill():
+        (path,) = wait_until(lambda: list(tmp_path.glob("paused-*")))
+        os.kill(int(path.name.rpartition("-")[2]), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    with ranks_of(pair) as ranks:
+        killer.start()
+        with pytest.raises(ClusterError, match=r"has ended or cannot be reached.*start again"):
+            ranks.run(
+                paused_programs, shares, verb="partition", sizes=[1, 1], pauses={1: calls},
+                folder=str(tmp_path), **options,
+            )  # fmt: skip
+        killer.join()
+    wait_until(lambda: len(pair.client.scheduler_info(n_workers=-1)["workers"]) == 2)
+    with open_partitioned(dataset, cluster=pair) as partitioned:
+        assert_answers(partitioned, graph)
+
+
+def test_a_worker_that_hangs_is_lost(pair, dataset, tmp_path, monkeypatch):
+    """It is stopped, so that its connections stay; the other rank gives up on its own."""
+    shares, options = plans(dataset)
+    stopped = []
+
+    def stop():
+        (path,) = wait_until(lambda: list(tmp_path.glob("paused-*")))
+        stopped.append(int(path.name.rpartition("-")[2]))
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    stopper = threading.Thread(target=stop)
+    with ranks_of(pair) as ranks:
+        stopper.start()
+        began = time.monotonic()
+        try:
+            with pytest.raises(ClusterError, match="has ended or cannot be reached"):
+                ranks.run(
+                    paused_programs, shares, verb="partition", sizes=[1, 1], pauses={1: 7},
+                    folder=str(tmp_path), **options,
+                )  # fmt: skip
+            assert time.monotonic() - began < 60
+        finally:
+            stopper.join()
+            os.kill(stopped[0], signal.SIGKILL)
+
+
+def test_an_interrupted_run_leaves_the_cluster_usable(pair, dataset, graph, tmp_path):
+    shares, options = plans(dataset)
+
+    def interrupt():
+        wait_until(lambda: list(tmp_path.glob("paused-*")))
+        signal.raise_signal(signal.SIGINT)
+
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    with ranks_of(pair) as ranks, pytest.raises(KeyboardInterrupt):
+        ranks.run(
+            paused_programs, shares, verb="partition", sizes=[1, 1], pauses={1: 20},
+            folder=str(tmp_path), **options,
+        )  # fmt: skip
+    interrupter.join()
+    with open_partitioned(dataset, cluster=pair) as partitioned:
+        assert_answers(partitioned, graph)
