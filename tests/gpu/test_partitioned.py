@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu
+from tests.partitioned import test_components
 from tests.partitioned.ranks import on_ranks
 from tests.partitioned.test_delta_stepping import assert_same
 from tests.strategies import graphs
@@ -53,6 +54,16 @@ def test_distances_and_predecessors(data, size):
         stop_at=data.draw(st.sampled_from(["first", "last"])),
         cutoff=data.draw(st.none() | st.floats(0, 2000)),
     )
+
+
+@given(graph=graphs(dtypes=(None,)), size=st.integers(1, 4), seed=st.integers(0, 9))
+@settings(deadline=None, max_examples=60)
+def test_labels_of_components(graph, size, seed):
+    test_components.assert_same(graph, size, seed, on="gpu")
+
+
+def test_many_components():
+    test_components.assert_same(test_components.paths_and_cliques(100_000), 3, on="gpu")
 
 
 WEIGHTS = {

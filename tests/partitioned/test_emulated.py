@@ -13,6 +13,7 @@ from mgraph.core import csr_cpu, csr_gpu, primitives_gpu
 from mgraph.partitioned import build_gpu
 from mgraph.shortest_paths import partitioned_delta_stepping_gpu
 from tests import emulator
+from tests.partitioned import test_components
 from tests.partitioned.ranks import on_ranks
 from tests.partitioned.test_delta_stepping import assert_same
 from tests.steiner import emulated
@@ -82,6 +83,13 @@ def test_distances_and_predecessors_are_one_devices(host, data, size):
         stop_at=data.draw(st.sampled_from(["first", "last"])),
         cutoff=data.draw(st.none() | st.floats(0, 2000)),
     )
+
+
+@given(graph=graphs(dtypes=(None,)), size=st.integers(1, 4), seed=st.integers(0, 9))
+@settings(deadline=None, max_examples=30)
+def test_labels_of_components_are_one_devices(host, graph, size, seed):
+    host.seed = 1 + seed
+    test_components.assert_same(graph, size, seed, on="gpu")
 
 
 @pytest.mark.parametrize("seed", range(3))
