@@ -176,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     const bool is_open = is_item && length >= old_threshold;
     view.queue_near(is_open && length < limits.threshold, number);
     const bool is_kept = is_open && length >= limits.threshold;
-    const u64 place = queues::take_places(other_count, is_kept);
+    const u64 place = take_places(other_count, is_kept);
     if (is_kept) other_far[place] = number;
   });
   view.finish();

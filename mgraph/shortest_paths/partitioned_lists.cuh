@@ -1,5 +1,5 @@
-// The memory of a rank's search, and how warps append to its lists; partitioned_delta_stepping.cu
-// explains them.
+// A rank's rows, and lists to which warps append; for partitioned_delta_stepping.cu and
+// partitioned_bfs.cu, which explain them.
 #pragma once
 
 #include <mgraph/fresh.cuh>
@@ -28,13 +28,7 @@ struct rank_rows {
   long long num_arcs;
 };
 
-struct search_limits {
-  key_t threshold;
-  key_t cutoff;                 // the greatest length that is kept
-  const unsigned* cancel_flag;  // not 0: the search ends early; null: it cannot be cancelled
-};
-
-// What a near queue consists of.
+// What a queue of own vertices consists of.
 struct queue_sums {
   u64 arcs;  // of its vertices' rows
   u32 vertices;
@@ -45,39 +39,6 @@ struct queue_sums {
 struct row_piece {
   u32 number;
   u32 index;
-};
-
-// What one block hands on to the others.
-struct search_state {
-  queue_sums found;
-  int odd;
-};
-
-// The lengths of lists.
-struct list_counts {
-  u64 far;
-  u64 to_send;
-  queue_sums settled;
-};
-
-// `pieces`, below: 2 * num_arcs / piece_arcs + 1.
-struct search_memory {
-  long long locals;           // own vertices and ghosts
-  key_t* distance;            // [locals]
-  key_t* expanded;            // [owned]: the length at which a row's light arcs were relaxed last
-  u32* is_near;               // [2][words] bits
-  u32* is_far;                // [words] bits
-  u32* near;                  // [2][owned]
-  row_piece* near_pieces;     // [2][pieces]
-  u32* settled;               // [owned]
-  row_piece* settled_pieces;  // [pieces]
-  u32* far;                   // [locals]
-  u32* to_send;               // [ghosts]
-  list_counts* counts;
-  queue_sums* sums;  // [3]
-  search_state* state;
-  u64* arrived;  // 0; of the barrier
-  int* stopped;  // 0; 1: cancelled
 };
 
 namespace {
@@ -166,5 +127,44 @@ struct buffer {
     count = 0;
   }
 };
+
+// Appends numbers of lanes to a list; returns the place of this lane's.
+__device__ u64 take_places(u64* count, bool is_item) {
+  const u32 lanes = __ballot_sync(~0u, is_item);
+  const int leader = __ffs(lanes) - 1;
+  u64 place = 0;
+  if (lanes && (threadIdx.x & 31) == leader) place = atomicAdd(count, u64(__popc(lanes)));
+  return __shfl_sync(~0u, place, max(leader, 0)) + __popc(lanes & lanes_below());
+}
+
+// Appends own vertices to a list of vertices and of the pieces of their longer rows; returns the
+// arcs of this lane's.
+__device__ u64 append_rows(const rank_rows& rows, bool is_item, u32 number, u32* list,
+                           row_piece* pieces, queue_sums* counts) {
+  const u32 lanes = __ballot_sync(~0u, is_item);
+  if (!lanes) return 0;
+  const int lane = threadIdx.x & 31, leader = __ffs(lanes) - 1;
+  u32 place = 0;
+  if (lane == leader) place = atomicAdd(&counts->vertices, u32(__popc(lanes)));
+  place = __shfl_sync(~0u, place, leader) + __popc(lanes & lanes_below());
+  if (is_item) list[place] = number;
+  const long long* row = rows.indptr + (number - rows.below);
+  const long long row_arcs = is_item ? row[1] - row[0] : 0;
+  u32 long_rows = __ballot_sync(~0u, row_arcs > piece_arcs);
+  if (long_rows) {
+    const u32 count = row_arcs > piece_arcs ? u32((row_arcs + piece_arcs - 1) / piece_arcs) : 0;
+    const u32 end = sum_up_to(count);
+    const u32 total = __shfl_sync(~0u, end, 31);
+    if (lane == 0) place = atomicAdd(&counts->pieces, total);
+    const u32 first = __shfl_sync(~0u, place, 0) + end - count;
+    for (; long_rows; long_rows &= long_rows - 1) {
+      const int owner = __ffs(long_rows) - 1;
+      const u32 of = __shfl_sync(~0u, number, owner);
+      const u32 begin = __shfl_sync(~0u, first, owner), size = __shfl_sync(~0u, count, owner);
+      for (u32 i = lane; i < size; i += 32) pieces[begin + i] = {of, i};
+    }
+  }
+  return u64(row_arcs);
+}
 
 }  // namespace

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mgraph
-from mgraph import CopyModel
+from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu, csr_gpu, primitives_gpu
 from mgraph.partitioned import build_gpu
-from mgraph.shortest_paths import partitioned_delta_stepping_gpu
+from mgraph.shortest_paths import partitioned_bfs_gpu, partitioned_delta_stepping_gpu
 from tests import emulator
-from tests.partitioned import test_components
+from tests.partitioned import test_bfs, test_components
 from tests.partitioned.ranks import on_ranks
 from tests.partitioned.test_delta_stepping import assert_same
 from tests.steiner import emulated
@@ -33,7 +33,8 @@ def host():
         host = emulated.Host()
         host.patch(patch)
         search = partitioned_delta_stepping_gpu
-        patch.setattr(search, "multiprocessors", lambda: 1)
+        for module in (search, partitioned_bfs_gpu):
+            patch.setattr(module, "multiprocessors", lambda: 1)
         patch.setattr(search, "resident_blocks", lambda *shape: 3)
         patch.setattr(search, "copy_into", lambda target, source: np.copyto(target, source))
         patch.setattr(
@@ -85,6 +86,22 @@ def test_distances_and_predecessors_are_one_devices(host, data, size):
     )
 
 
+@given(data=st.data(), size=st.integers(1, 3))
+@settings(deadline=None, max_examples=40)
+def test_levels_are_one_devices(host, data, size):
+    graph = data.draw(graphs(dtypes=(None,)))
+    host.seed = data.draw(st.integers(1, 1 << 30))
+    vertices = st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=3)
+    test_bfs.assert_same(
+        graph,
+        size,
+        data.draw(vertices),
+        on="gpu",
+        targets=data.draw(st.none() | vertices),
+        cutoff=data.draw(st.none() | st.integers(0, 4)),
+    )
+
+
 @given(graph=graphs(dtypes=(None,)), size=st.integers(1, 4), seed=st.integers(0, 9))
 @settings(deadline=None, max_examples=30)
 def test_labels_of_components_are_one_devices(host, graph, size, seed):
@@ -102,3 +119,8 @@ def test_rows_in_pieces(host, seed):
     assert graph.max_degree > 600
     assert_same(graph, 2, [7], on="gpu")
     assert_same(graph, 2, [2999, 3], 1e9, on="gpu")
+    for directed in (False, True):
+        unweighted = mgraph.from_edges(
+            EdgeList(edges.src, edges.dst), model.n, directed=directed, backend="cpu"
+        )
+        test_bfs.assert_same(unweighted, 2, [2999], on="gpu")
