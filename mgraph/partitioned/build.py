@@ -89,7 +89,7 @@ def _survey(
 def _blocks(source: EdgeSource, steps: Any) -> Iterator[EdgeList]:
     for index in range(len(source.sizes)):
         cancellation.raise_if_cancelled()
-        yield steps.load(source.block(index))
+        yield steps.to_backend(source.block(index))
 
 
 def _incoming(

@@ -19,7 +19,7 @@ class Steps:
         """Allocate nothing yet."""
         self.request = request
 
-    def load(self, block: EdgeList) -> EdgeList:
+    def to_backend(self, block: EdgeList) -> EdgeList:
         """Return a block in the memory where it is used."""
         return block
 

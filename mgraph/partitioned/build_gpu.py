@@ -43,7 +43,7 @@ class Steps:
         vertex_t = {"MGRAPH_VERTEX_T": _WORDS[np.dtype(vertex_dtype).itemsize]}
         KERNELS.launch(name, arguments, **self._defines, **vertex_t)
 
-    def load(self, block: EdgeList) -> EdgeList:
+    def to_backend(self, block: EdgeList) -> EdgeList:
         """Return a block in the memory of the device."""
         import cupy
 

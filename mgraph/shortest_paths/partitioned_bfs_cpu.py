@@ -57,7 +57,7 @@ class Search:
         numbers = positions.astype(np.int64) + self._graph.below
         is_new = self._distance[numbers] == _INFINITY
         self._distance[numbers[is_new]] = level + 1
-        end = self._end + np.count_nonzero(is_new)
+        end = self._end + int(np.count_nonzero(is_new))
         self._queue[self._end : end] = positions[is_new]
         self._end = end
 

@@ -150,12 +150,14 @@ def _max_length_within(cutoff: Any, dtype: np.dtype) -> Any:
 
 
 class SearchLimits(NamedTuple):
-    """Checked limits of a search.
+    """Where a search begins and ends, checked.
 
-    dtype: of distances. targets: int64, each once. cutoff: a finite length of type ``dtype``.
+    dtype: of distances. sources: int64, as given. targets: int64, each once. cutoff: a finite
+    length of type ``dtype``.
     """
 
     dtype: np.dtype
+    sources: np.ndarray
     targets: np.ndarray
     stop_at_first: bool
     cutoff: Any
@@ -166,7 +168,8 @@ def check_search(
 ) -> SearchLimits:
     """Check the parameters of a search. Raises UsageError."""
     dtype = length_dtype_of(facts)
-    if not checked_vertices("source", source, facts.n).size:
+    sources = checked_vertices("source", source, facts.n)
+    if not sources.size:
         raise UsageError("source must name at least one vertex (got none)")
     if stop_at not in ("last", "first"):
         raise UsageError(f"stop_at must be 'last' or 'first' (got {stop_at!r})")
@@ -178,7 +181,7 @@ def check_search(
     if cutoff is not None and not cutoff >= 0:
         raise UsageError(f"cutoff must be at least 0 (got {cutoff})")
     length = _max_length_within(np.inf if cutoff is None else cutoff, dtype)
-    return SearchLimits(dtype, np.unique(target_vertices), stop_at == "first", length)
+    return SearchLimits(dtype, sources, np.unique(target_vertices), stop_at == "first", length)
 
 
 def check_request(
@@ -190,7 +193,7 @@ def check_request(
     weight_dtype = None if graph.weights is None else graph.weights.dtype
     facts = WeightFacts(graph.n, weight_dtype, *graph.weight_range)
     limits = check_search(facts, source, targets=targets, stop_at=stop_at, cutoff=cutoff)
-    sources = checked_vertices("source", source, graph.n)
+    sources = limits.sources
     return SearchRequest(
         graph,
         limits.dtype,

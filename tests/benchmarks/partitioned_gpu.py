@@ -1,6 +1,6 @@
 """Figures of partitioned graphs on GPUs, one rank per GPU.
 
-    python -m tests.benchmarks.partitioned_gpu rmat SCALE GPUS [--searches 16] [--delta 0.1]
+    python -m tests.benchmarks.partitioned_gpu rmat SCALE GPUS
 
 Graph500's rules: R-MAT with 16 edges per vertex, weights in [0, 1), random sources with arcs, and
 five checks of each tree; edges per second are those of the source's component, loops and parallel
@@ -135,6 +135,45 @@ def search(exchange, memory, argument, *, source, delta, checks, predecessors=Tr
     return seconds, edges, paths.rounds
 
 
+def search_levels(exchange, memory, argument, *, source):
+    """Time a breadth-first search of the same graph, whose weights do not matter."""
+    import dataclasses
+
+    import cupy
+
+    from mgraph.shortest_paths import partitioned_bfs
+    from mgraph.shortest_paths.partitioned_delta_stepping import Limits
+
+    graph = dataclasses.replace(memory["graph"], weights=None)
+    limits = Limits(np.empty(0, np.int64), False, 2**31 - 2)
+    exchange.all_reduce(0)
+    began = time.perf_counter()
+    paths = partitioned_bfs.search(exchange, graph, [source], limits, predecessors=True)
+    cupy.cuda.get_current_stream().synchronize()
+    exchange.all_reduce(0)
+    seconds = time.perf_counter() - began
+    degree = graph.indptr[1:] - graph.indptr[:-1]
+    reached = paths.distance != np.iinfo(np.int32).max
+    return seconds, int(degree[reached].sum()) / 2, paths.rounds
+
+
+def label(exchange, memory, argument):
+    """Time the components of the graph; return the seconds and the number of components."""
+    import cupy
+
+    from mgraph.components.partitioned_components import label_components
+
+    graph = memory["graph"]
+    exchange.all_reduce(0)
+    began = time.perf_counter()
+    labels = label_components(exchange, graph)
+    cupy.cuda.get_current_stream().synchronize()
+    exchange.all_reduce(0)
+    seconds = time.perf_counter() - began
+    own = cupy.arange(graph.first, graph.first + graph.owned, dtype=labels.dtype)
+    return seconds, int((labels == own).sum())
+
+
 def time_steps(exchange, memory, argument, *, source, delta):
     """Return the seconds of each step of a search, each waited for."""
     import collections
@@ -229,6 +268,26 @@ def rmat(options):
 
         print(*run(build_rmat, scale=options.scale), sep="\n", flush=True)
         sources = run(choose_sources, count=options.searches)[0]
+        run(search_levels, source=sources[0])
+        levels = [run(search_levels, source=source) for source in sources]
+        seconds = [max(each[0] for each in found) for found in levels]
+        rates = [
+            sum(each[1] for each in found) / took
+            for found, took in zip(levels, seconds, strict=True)
+        ]
+        print(
+            f"rmat-{options.scale}, {ranks.size} GPUs: bfs "
+            f"{statistics.harmonic_mean(rates) / 1e9:.2f}e9 edges/s, harmonic mean of "
+            f"{len(rates)}; {1e3 * statistics.median(seconds):.1f} ms",
+            flush=True,
+        )
+        run(label)
+        found = run(label)
+        print(
+            f"components: {1e3 * max(each[0] for each in found):.1f} ms, "
+            f"{sum(each[1] for each in found):,}",
+            flush=True,
+        )
         for delta in options.delta:
             run(search, source=sources[0], delta=delta, checks=False)
             bare = run(search, source=sources[0], delta=delta, checks=False, predecessors=False)

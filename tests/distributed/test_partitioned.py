@@ -69,6 +69,14 @@ def test_answers_are_one_devices(dataset, graph, workers):
         assert_answers(partitioned, graph)
 
 
+def test_graphs_without_weights_are_searched_by_breadth(pair, tmp_path):
+    model = CopyModel(3000, 4)
+    mgraph.generate(tmp_path / "graph", model, cluster=pair)
+    graph = mgraph.read_graph(tmp_path / "graph", backend="cpu")
+    with open_partitioned(tmp_path / "graph", cluster=pair) as partitioned:
+        assert_answers(partitioned, graph)
+
+
 def test_another_programs_files_and_directed_graphs(pair, tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq

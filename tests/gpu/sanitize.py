@@ -25,7 +25,7 @@ from mgraph.shortest_paths.sssp import sssp
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
 from tests.gpu.poisoned_memory import poison
-from tests.partitioned import test_components, test_delta_stepping
+from tests.partitioned import test_bfs, test_components, test_delta_stepping
 
 MODELS = [
     (CopyModel(3000, 1), None),
@@ -281,6 +281,8 @@ def partitioned():
     for sources, delta in ((7, None), ([2999, 3], 1e9)):
         test_delta_stepping.assert_same(graph, 2, sources, delta, on="gpu")
     test_components.assert_same(graph, 2, on="gpu")
+    unweighted = mgraph.Graph(graph.indptr, graph.indices, None, directed=False)
+    test_bfs.assert_same(unweighted, 2, [2999], on="gpu")
 
 
 def knapsacks():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu
-from tests.partitioned import test_components
+from tests.partitioned import test_bfs, test_components
 from tests.partitioned.ranks import on_ranks
 from tests.partitioned.test_delta_stepping import assert_same
 from tests.strategies import graphs
@@ -54,6 +54,30 @@ def test_distances_and_predecessors(data, size):
         stop_at=data.draw(st.sampled_from(["first", "last"])),
         cutoff=data.draw(st.none() | st.floats(0, 2000)),
     )
+
+
+@given(data=st.data(), size=st.integers(1, 4))
+@settings(deadline=None, max_examples=100)
+def test_levels(data, size):
+    graph = data.draw(graphs(dtypes=(None,)))
+    vertices = st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=3)
+    test_bfs.assert_same(
+        graph,
+        size,
+        data.draw(vertices),
+        on="gpu",
+        targets=data.draw(st.none() | vertices),
+        cutoff=data.draw(st.none() | st.integers(0, 4)),
+    )
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_levels_of_larger_graphs(size, directed):
+    model = CopyModel(200_000, 6, p=0.1)
+    edges, _ = model.edges(backend="cpu")
+    graph = csr_cpu.build(edges, model.n, directed=directed, drop_loops=True, merge=False)
+    test_bfs.assert_same(graph, size, [199_999, 5], on="gpu")
 
 
 @given(graph=graphs(dtypes=(None,)), size=st.integers(1, 4), seed=st.integers(0, 9))

@@ -13,7 +13,6 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from mgraph.core.arrays import checked_vertices
 from mgraph.core.choices import Backend
 from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations.partitioned_tasks import (
@@ -157,7 +156,7 @@ class PartitionedGraph:
         )  # fmt: skip
         plan = SearchPlan(
             f"paths-{time.time_ns()}",
-            tuple(np.unique(checked_vertices("source", source, self.n)).tolist()),
+            tuple(np.unique(request.sources).tolist()),
             tuple(request.targets.tolist()),
             request.stop_at_first,
             request.cutoff,

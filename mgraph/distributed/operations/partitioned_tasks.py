@@ -121,7 +121,7 @@ def search_rank(
 ) -> SearchFacts:
     """Search on the partitioned graph, and keep what was found for the rank's vertices."""
     from mgraph.distributed.monitoring.counters import count_edges
-    from mgraph.shortest_paths import partitioned_delta_stepping
+    from mgraph.shortest_paths import partitioned_bfs, partitioned_delta_stepping
     from mgraph.shortest_paths.partitioned_delta_stepping import Limits
     from mgraph.shortest_paths.result import summarize
 
@@ -130,10 +130,13 @@ def search_rank(
         exchange.all_reduce(0)  # the time begins when all ranks are there
         began = time.perf_counter()
         limits = Limits(np.array(plan.targets, np.int64), plan.stop_at_first, plan.cutoff)
-        paths = partitioned_delta_stepping.search(
-            exchange, graph, plan.sources, limits, dtype=plan.dtype, delta=plan.delta,
-            predecessors=plan.predecessors,
-        )  # fmt: skip
+        request = exchange, graph, plan.sources, limits
+        if graph.weights is None:
+            paths = partitioned_bfs.search(*request, predecessors=plan.predecessors)
+        else:
+            paths = partitioned_delta_stepping.search(
+                *request, dtype=plan.dtype, delta=plan.delta, predecessors=plan.predecessors
+            )
         reached, greatest = summarize(paths.distance)
         seconds = time.perf_counter() - began
     count_edges(graph.heads.size)
