@@ -17,10 +17,10 @@ _load, _names = _lazy_names.attach(__name__, __file__)
 # These load as the others do, and are not listed: the names that most programs need are fifty.
 _UNLISTED = {
     "ClusterSpec", "ComponentsRun", "ConnectionLostError", "ConvertRun", "ForestRun",
-    "GenerateRun", "KnapsackRun", "PartitionedGraph", "PartitionedPaths", "check_steiner_tree",
-    "experiments", "group_steiner_tree", "group_steiner_trees", "k_best_steiner_trees",
-    "node_weighted_steiner_tree", "open_partitioned", "prize_collecting_steiner_tree",
-    "steiner_arborescence",
+    "GenerateRun", "KnapsackRun", "PartitionedComponents", "PartitionedGraph",
+    "PartitionedPaths", "check_steiner_tree", "experiments", "group_steiner_tree",
+    "group_steiner_trees", "k_best_steiner_trees", "node_weighted_steiner_tree",
+    "open_partitioned", "prize_collecting_steiner_tree", "steiner_arborescence",
 }  # fmt: skip
 __all__ = [name for name in _names if name not in _UNLISTED]
 

@@ -24,6 +24,9 @@ from mgraph.distributed.operations.generate import generate as generate
 from mgraph.distributed.operations.knapsacks import KnapsackRun as KnapsackRun
 from mgraph.distributed.operations.knapsacks import knapsack_many as knapsack_many
 from mgraph.distributed.operations.partitioned_graph import (
+    PartitionedComponents as PartitionedComponents,
+)
+from mgraph.distributed.operations.partitioned_graph import (
     PartitionedGraph as PartitionedGraph,
 )
 from mgraph.distributed.operations.partitioned_graph import (

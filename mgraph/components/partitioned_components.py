@@ -49,6 +49,24 @@ def label_components(exchange: Exchange, graph: RankGraph) -> Any:
     return steps.finish(*changed)
 
 
+def count_sizes(exchange: Exchange, graph: RankGraph, labels: Any) -> Pairs:
+    """Return the components whose smallest vertex is the rank's: that vertex, and how many it has.
+
+    labels: as ``label_components`` returns them.
+    """
+    on_host = labels if isinstance(labels, np.ndarray) else labels.get()
+    roots, counts = np.unique(on_host.astype(np.int64), return_counts=True)
+    stops = np.searchsorted(roots, graph.partition.bounds)
+    received = exchange.all_to_all(
+        [(roots[first:stop], counts[first:stop]) for first, stop in itertools.pairwise(stops)]
+    )
+    sizes = np.zeros(graph.owned, np.int64)
+    for some_roots, some_counts in received:
+        sizes[some_roots - graph.first] += some_counts
+    positions = np.flatnonzero(sizes)
+    return positions + graph.first, sizes[positions]
+
+
 def merge_pairs(one: np.ndarray, other: np.ndarray) -> Pairs:
     """Return pairs that say the same: the smallest of those that belong together, and each other.
 

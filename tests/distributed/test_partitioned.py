@@ -60,6 +60,16 @@ def assert_answers(partitioned, graph):
         paths.release()
 
 
+def assert_components(partitioned, graph):
+    found = partitioned.connected_components()
+    expected = mgraph.connected_components(graph, backend="cpu")
+    np.testing.assert_array_equal(found.labels(), expected.labels)
+    assert found.num_components == expected.num_components
+    assert found.largest == expected.largest
+    assert found.largest_size == expected.sizes.max()
+    found.release()
+
+
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])
 def test_answers_are_one_devices(dataset, graph, workers):
     with connect(workers) as cluster, open_partitioned(dataset, cluster=cluster) as partitioned:
@@ -67,6 +77,7 @@ def test_answers_are_one_devices(dataset, graph, workers):
         assert (partitioned.n, partitioned.num_arcs) == (graph.n, graph.num_arcs)
         assert sum(facts.owned for facts in partitioned.ranks) == graph.n
         assert_answers(partitioned, graph)
+        assert_components(partitioned, graph)
 
 
 def test_graphs_without_weights_are_searched_by_breadth(pair, tmp_path):
@@ -102,6 +113,7 @@ def test_another_programs_files_and_directed_graphs(pair, tmp_path):
             expected = mgraph.sssp(graph, 5, predecessors=True, backend="cpu")
             assert_same(paths.distance(), expected.distance)
             assert_same(paths.predecessor(), expected.predecessor)
+            assert_components(partitioned, graph)
 
 
 def test_mistakes_are_one_sentence(pair, dataset, tmp_path):

@@ -22,6 +22,7 @@ from mgraph.distributed.operations.partitioned_tasks import (
     build_rank,
     fetch_rank,
     forget_rank,
+    label_rank,
     search_rank,
 )
 from mgraph.distributed.operations.ranks import Ranks, ranks_of
@@ -69,6 +70,38 @@ class PartitionedPaths:
         if not self.has_predecessors:
             raise UsageError("the search recorded no predecessors; pass `predecessors=True`")
         return self.graph._fetch(self.name, 1)
+
+    def release(self) -> None:
+        """Let the workers forget the result."""
+        self.graph._run(forget_rank, "release", name=self.name)
+
+
+@dataclass(frozen=True)
+class PartitionedComponents:
+    """The connected components of a partitioned graph; the labels stay on the workers.
+
+    Attributes
+    ----------
+    num_components : int
+        The number of components.
+    largest : int or None
+        The smallest vertex of the largest one, of equal ones the first.
+    largest_size : int
+        The number of its vertices.
+    seconds : float
+        Of the search for them, when all workers had begun.
+    """
+
+    graph: "PartitionedGraph"
+    name: str
+    num_components: int
+    largest: int | None
+    largest_size: int
+    seconds: float
+
+    def labels(self) -> np.ndarray:
+        """Fetch the smallest vertex of each vertex's component, ``(n,)``."""
+        return self.graph._fetch(self.name, 0)
 
     def release(self) -> None:
         """Let the workers forget the result."""
@@ -174,6 +207,31 @@ class PartitionedGraph:
             found[0].rounds,
             max(facts.seconds for facts in found),
             predecessors,
+        )
+
+    def connected_components(self, *, progress: TextIO | None = None) -> PartitionedComponents:
+        """The connected components; of a directed graph the weakly connected ones.
+
+        Parameters
+        ----------
+        progress : TextIO, optional
+            The stream for a progress line.
+
+        Returns
+        -------
+        PartitionedComponents
+        """
+        name = f"components-{time.time_ns()}"
+        found = self._run(label_rank, "components", progress=progress, name=name)
+        # Of equal ones that of the first rank, whose vertices are smaller.
+        largest = max(found, key=lambda facts: facts.largest_size)
+        return PartitionedComponents(
+            self,
+            name,
+            sum(facts.num_components for facts in found),
+            largest.largest,
+            largest.largest_size,
+            max(facts.seconds for facts in found),
         )
 
     def _build(self, dataset: EdgeDataset, shares: list[list[Part]], progress: Any) -> None:

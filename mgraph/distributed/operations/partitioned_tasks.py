@@ -144,6 +144,38 @@ def search_rank(
     return SearchFacts(reached, greatest, paths.rounds, seconds)
 
 
+class ComponentFacts(NamedTuple):
+    """How many components have a rank's vertex as their smallest; the first largest of them."""
+
+    num_components: int
+    largest: int | None
+    largest_size: int
+    seconds: float
+
+
+def label_rank(
+    exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str
+) -> ComponentFacts:
+    """Find the components of the partitioned graph, and keep the labels of the rank's vertices."""
+    from mgraph.components.partitioned_components import count_sizes, label_components
+    from mgraph.distributed.monitoring.counters import count_edges
+
+    graph: RankGraph = memory[GRAPH]
+    guard = memory_guard("the components of a partitioned graph", _REMEDY)
+    with guard, timings.step(timings.COMPUTING):
+        exchange.all_reduce(0)  # the time begins when all ranks are there
+        began = time.perf_counter()
+        labels = label_components(exchange, graph)
+        seconds = time.perf_counter() - began
+        roots, sizes = count_sizes(exchange, graph, labels)
+    count_edges(graph.heads.size)
+    memory[name] = (labels,)
+    if not sizes.size:
+        return ComponentFacts(0, None, 0, seconds)
+    position = int(sizes.argmax())
+    return ComponentFacts(sizes.size, int(roots[position]), int(sizes[position]), seconds)
+
+
 def fetch_rank(
     exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str, index: int
 ) -> np.ndarray:
