@@ -14,10 +14,10 @@ vertices are broken as on one device. Per arc 4 bytes and the weight; per own ve
 ghost 4 bytes at its rank and 4 at its owner. With weights of 32 bits that is 8 bytes per arc and at
 most 16 per vertex and rank it is a ghost of.
 
-Why ranges, and not hashing or two dimensions: of a preferential-attachment graph as of a road
-network, ranges of equal arcs keep the neighbours of neighbouring vertices together, so that a rank
-has few ghosts, and a file's rows, whose ``src`` ascend, have few owners. Hubs need no splitting:
-a row has at most n arcs, few compared with the arcs of a rank.
+Ranges and not hashing, since a road network's ranges have few ghosts, and a file's rows, whose
+``src`` ascend, have few owners. Of a preferential-attachment graph nearly all other vertices are
+ghosts (n = 300,000, d = 4, two ranks: 206,465 of 209,370). Hashing and two dimensions have not been
+measured against it. Hubs are not split: a row has at most n arcs, few compared with a rank's.
 
 Building (``build``). The files are read once, by all ranks, which keep the edges in the memory of
 the host. Two passes over them follow. Each sends every arc to the owner of its tail, step by step;

@@ -89,7 +89,7 @@ class PartitionedComponents:
     largest_size : int
         The number of its vertices.
     seconds : float
-        Of the search for them, when all workers had begun.
+        To find and to count them, when all workers had begun.
     """
 
     graph: "PartitionedGraph"
