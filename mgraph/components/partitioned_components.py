@@ -21,11 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.components.edge_components_cpu import EdgeComponents
 from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.rank_graph import RankGraph
-
-Pairs = tuple[np.ndarray, np.ndarray]  # labels that belong together, int64; the first is smaller
 
 
 def label_components(exchange: Exchange, graph: RankGraph) -> Any:
@@ -37,11 +34,9 @@ def label_components(exchange: Exchange, graph: RankGraph) -> Any:
     steps: Any = Steps(graph)
     own_labels = steps.label_own()
     received = exchange.all_to_all([(own_labels[exports],) for exports in graph.exports])
-    pairs = merge_pairs(*steps.unite([labels for (labels,) in received]))
-    pairs = _merge_over_ranks(exchange, pairs)
-    bounds = graph.partition.bounds
-    smallest, labels = pairs
-    stops = np.searchsorted(labels, bounds)
+    pairs = steps.merge([steps.unite([labels for (labels,) in received])])
+    smallest, labels = _merge_over_ranks(exchange, pairs, steps)
+    stops = steps.find_bounds(labels)
     messages = [
         (labels[first:stop], smallest[first:stop]) for first, stop in itertools.pairwise(stops)
     ]
@@ -49,7 +44,7 @@ def label_components(exchange: Exchange, graph: RankGraph) -> Any:
     return steps.finish(*changed)
 
 
-def count_sizes(exchange: Exchange, graph: RankGraph, labels: Any) -> Pairs:
+def count_sizes(exchange: Exchange, graph: RankGraph, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the components whose smallest vertex is the rank's: that vertex, and how many it has.
 
     labels: as ``label_components`` returns them.
@@ -67,31 +62,17 @@ def count_sizes(exchange: Exchange, graph: RankGraph, labels: Any) -> Pairs:
     return positions + graph.first, sizes[positions]
 
 
-def merge_pairs(one: np.ndarray, other: np.ndarray) -> Pairs:
-    """Return pairs that say the same: the smallest of those that belong together, and each other.
-
-    The latter ascend.
-    """
-    labels, position = np.unique(np.concatenate([one, other]), return_inverse=True)
-    components = EdgeComponents(labels.size)
-    components.add(position[: one.size], position[one.size :])
-    smallest = components.labels(1)
-    others = np.flatnonzero(smallest != np.arange(labels.size))
-    return labels[smallest[others]], labels[others]
-
-
-def _merge_over_ranks(exchange: Exchange, pairs: Pairs) -> Pairs:
+def _merge_over_ranks(exchange: Exchange, pairs: Any, steps: Any) -> Any:
     """Return the pairs of all ranks at rank 0, and none at the others."""
-    none = np.empty(0, np.int64)
+    none = tuple(array[:0] for array in pairs)
     step = 1
     while step < exchange.size:
-        messages = [(none, none)] * exchange.size
+        messages = [none] * exchange.size
         if exchange.rank % (2 * step) == step:
             messages[exchange.rank - step] = pairs
-            pairs = none, none
+            pairs = none
         received = exchange.all_to_all(messages)
         if exchange.rank % (2 * step) == 0 and exchange.rank + step < exchange.size:
-            sent = received[exchange.rank + step]
-            pairs = merge_pairs(*(np.concatenate(each) for each in zip(pairs, sent, strict=True)))
+            pairs = steps.merge([pairs, received[exchange.rank + step]])
         step *= 2
     return pairs

@@ -1,9 +1,11 @@
 """One rank's steps of ``partitioned_components`` on a core."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from mgraph.components.edge_components_cpu import EdgeComponents
 from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.union_find_cpu import flatten, join
 from mgraph.partitioned.rank_graph import RankGraph
@@ -50,6 +52,25 @@ class Steps:
         numbers = np.concatenate([own_labels + graph.below, *firsts])
         numbers = numbers[parent[numbers] != numbers]
         return label_of[parent[numbers]], label_of[numbers]
+
+    @staticmethod
+    def merge(some: Sequence[tuple[Any, Any]]) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs that say the same: the smallest of what belongs together, and each other.
+
+        some: pairs of arrays of labels, int64. The others ascend.
+        """
+        one, other = (np.concatenate(arrays) for arrays in zip(*some, strict=True))
+        labels, position = np.unique(np.concatenate([one, other]), return_inverse=True)
+        components = EdgeComponents(labels.size)
+        components.add(position[: one.size], position[one.size :])
+        smallest = components.labels(1)
+        others = np.flatnonzero(smallest != np.arange(labels.size))
+        return labels[smallest[others]], labels[others]
+
+    def find_bounds(self, labels: np.ndarray) -> list[int]:
+        """Return where each rank's vertices begin among ascending labels."""
+        stops: list[int] = np.searchsorted(labels, self._graph.partition.bounds).tolist()
+        return stops
 
     def finish(self, labels: np.ndarray, smallest: np.ndarray) -> np.ndarray:
         """Return the own vertices' labels, global numbers, where some labels become others."""

@@ -1,6 +1,6 @@
 """One rank's steps of ``partitioned_components`` on a GPU: arcs as edges, chunk by chunk."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class Steps:
         self._own = components.labels()
         return self._own
 
-    def unite(self, ghost_labels: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    def unite(self, ghost_labels: list[Any]) -> tuple[Any, Any]:
         """Return pairs of labels that arcs to ghosts unite. ghost_labels: by owner, positions.
 
         Each label that is not the smallest of its rank's united ones is in one pair.
@@ -67,7 +67,31 @@ class Steps:
         numbers = cupy.concatenate([own_labels + graph.below, *firsts])
         roots = components.labels()[numbers]
         is_other = roots != numbers
-        return label_of[roots[is_other]].get(), label_of[numbers[is_other]].get()
+        return label_of[roots[is_other]], label_of[numbers[is_other]]
+
+    @staticmethod
+    def merge(some: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Return pairs that say the same: the smallest of what belongs together, and each other.
+
+        some: pairs of arrays of labels, int64. The others ascend.
+        """
+        import cupy
+
+        one, other = (cupy.concatenate(arrays) for arrays in zip(*some, strict=True))
+        labels, position = cupy.unique(cupy.concatenate([one, other]), return_inverse=True)
+        components = EdgeComponents(labels.size)
+        components.add(position[: one.size], position[one.size :])
+        smallest = components.labels()
+        others = cupy.flatnonzero(smallest != cupy.arange(labels.size, dtype=smallest.dtype))
+        return labels[smallest[others]], labels[others]
+
+    def find_bounds(self, labels: Any) -> list[int]:
+        """Return where each rank's vertices begin among ascending labels."""
+        import cupy
+
+        bounds = cupy.asarray(self._graph.partition.bounds)
+        stops: list[int] = cupy.searchsorted(labels, bounds).tolist()
+        return stops
 
     def finish(self, labels: Any, smallest: Any) -> Any:
         """Return the own vertices' labels, global numbers, where some labels become others."""
@@ -76,7 +100,7 @@ class Steps:
         graph = self._graph
         dtype = np.dtype(np.int32 if graph.n < 1 << 31 else np.int64)
         final = cupy.arange(graph.first, graph.first + graph.owned, dtype=dtype)
-        final[cupy.asarray(labels - graph.first)] = cupy.asarray(smallest).astype(dtype)
+        final[labels - graph.first] = smallest.astype(dtype)
         return final[self._own]
 
     def _arcs(self) -> Iterator[tuple[Any, Any]]:

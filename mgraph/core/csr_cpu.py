@@ -148,6 +148,11 @@ def sort_rows(indptr: Any, indices: Any, weights: Any) -> None:
         _sort_rows(indptr[first : stop + 1], indices, weights, *spare)
 
 
+def sort_rows_by_weight(indptr: Any, indices: Any, weights: Any) -> None:
+    """Sort each row by weight, and arcs of equal weights by destination."""
+    sort_rows(indptr, weights, indices)
+
+
 def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: bool) -> Graph:
     """Build a graph from checked edges; the options are those of ``from_edges``."""
     src, dst = edges.src, edges.dst

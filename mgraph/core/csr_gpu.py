@@ -95,7 +95,9 @@ def sort_rows(indptr: Any, indices: Any, weights: Any) -> None:
 
 
 def sort_rows_by_weight(indptr: Any, indices: Any, weights: Any) -> None:
-    """Sort each row in place, by weight and then by destination. indices: int32."""
+    """Sort each row in place, by weight and then by destination. indices: int32, as
+    if unsigned.
+    """
     kernels = _Kernels(indices.dtype, weights.dtype, by_weight=True)
     _sort_rows(kernels, indptr, indices, weights)
 

@@ -22,9 +22,10 @@ measured against it. Hubs are not split: a row has at most n arcs, few compared 
 Building (``build``). The files are read once, by all ranks, which keep the edges in the memory of
 the host. Two passes over them follow. Each sends every arc to the owner of its tail, step by step;
 the first counts the arcs of each row and notes which vertices are ghosts, and the second puts the
-arcs into place. Sorting the rows makes them independent of the order in which arcs came. Bytes sent
-per arc: twice 8 and its weight. Memory on a device: the finished rows, 1/5 byte per vertex of the
-whole graph, and one step of arcs.
+arcs into place. Rows are sorted, so that they do not depend on the order in which arcs came: by
+weight, since a search for shortest paths then reads the first few arcs of most rows, and by head.
+Bytes sent per arc: twice 8 and its weight. Memory on a device: the finished rows, 1/5 byte per
+vertex of the whole graph, and one step of arcs.
 
 Computing. Algorithms live beside their one-device forms, ``ranked_*`` in ``shortest_paths/``,
 ``components/`` and ``spanning_trees/``. Each round has a local phase, in which a rank goes on until

@@ -111,9 +111,11 @@ class Steps:
     def finish(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Sort the rows; return where they begin, heads and weights."""
         del self._cursor, self._is_head, self._before
-        csr_cpu.sort_rows(self._indptr, self._heads, self._weights)
-        weights = None if self.request.weight_dtype is None else self._weights
-        return self._indptr, self._heads, weights
+        if self.request.weight_dtype is None:
+            csr_cpu.sort_rows(self._indptr, self._heads, self._weights)
+            return self._indptr, self._heads, None
+        csr_cpu.sort_rows_by_weight(self._indptr, self._heads, self._weights)
+        return self._indptr, self._heads, self._weights
 
 
 @compiled_when_hot

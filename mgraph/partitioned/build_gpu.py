@@ -160,5 +160,9 @@ class Steps:
     def finish(self) -> tuple[Any, Any, Any]:
         """Sort the rows; return where they begin, heads and weights or None."""
         del self._cursors, self._is_ghost, self._before
-        csr_gpu.sort_rows(self._indptr, self._heads.view(np.int32), self._weights)
+        heads = self._heads.view(np.int32)
+        if self._weights is None:
+            csr_gpu.sort_rows(self._indptr, heads, None)
+        else:
+            csr_gpu.sort_rows_by_weight(self._indptr, heads, self._weights)
         return self._indptr, self._heads, self._weights

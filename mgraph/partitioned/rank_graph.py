@@ -13,12 +13,12 @@ from mgraph.partitioned.partition import Partition
 class RankGraph:
     """The vertices that a rank owns, their arcs, and its ghosts; the package describes the layout.
 
-    indptr: int64, where the rows of its own vertices begin. heads: uint32, local numbers, ascending
-    in each row. weights: of the arcs, or None. ghosts: uint32, each ghost's position in its owner's
-    range, ascending by local number. ghost_bounds: ``(size + 1,)`` int64, where the ghosts of each
-    owner begin. exports: by rank, uint32, the positions of the own vertices that are ghosts there,
-    in the order of its ghosts. below: the number of ghosts with smaller numbers than the own
-    vertices. Arrays are on the backend but for ``ghost_bounds``.
+    indptr: int64, where the rows of its own vertices begin. heads: uint32, local numbers. weights:
+    of the arcs, or None. Each row ascends by weight, arcs of equal weights by head. ghosts: uint32,
+    each ghost's position in its owner's range, ascending by local number. ghost_bounds: ``(size +
+    1,)`` int64, where the ghosts of each owner begin. exports: by rank, uint32, the positions of
+    the own vertices that are ghosts there, in the order of its ghosts. below: the number of ghosts
+    with smaller numbers than the own vertices. Arrays are on the backend but for ``ghost_bounds``.
     num_arcs, min_weight, max_weight, sum_weight: of the whole graph. directed: whether arcs may
     lack their mirrors.
     """

@@ -18,6 +18,15 @@
 
 #include "partitioned_lists.cuh"
 
+constexpr int piece_arcs = 128;  // longer rows are read in pieces
+
+// What a queue of own vertices consists of.
+struct queue_sums {
+  u64 arcs;  // of its vertices' rows
+  u32 vertices;
+  u32 pieces;  // of the longer rows
+};
+
 constexpr int lane_arcs = 32;  // that a lane reads bottom-up before its warp helps
 constexpr int unvisited = 0x7FFFFFFF;
 
@@ -35,6 +44,20 @@ struct bfs_memory {
 };
 
 namespace {
+
+// Appends own vertices to a list of vertices and of the pieces of their longer rows; returns the
+// arcs of this lane's.
+__device__ u64 append_rows(const rank_rows& rows, bool is_item, u32 number, u32* list,
+                           row_piece* pieces, queue_sums* counts) {
+  if (!__any_sync(~0u, is_item)) return 0;
+  const u32 place = take_places(&counts->vertices, is_item);
+  if (is_item) list[place] = number;
+  const long long* row = rows.indptr + (number - rows.below);
+  const long long row_arcs = is_item ? row[1] - row[0] : 0;
+  list_pieces(row_arcs > piece_arcs, number, 0, u32((row_arcs + piece_arcs - 1) / piece_arcs),
+              pieces, &counts->pieces);
+  return u64(row_arcs);
+}
 
 // The lists of the next level as a warp sees them.
 struct level_lists {

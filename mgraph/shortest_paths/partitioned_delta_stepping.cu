@@ -8,22 +8,26 @@
 //   delta_nearest   the least length of a far number
 //   delta_advance   far numbers within the new threshold become near
 //
-//   delta_relax_heavy
+//   delta_push, delta_push_pieces
 //                   the heavy arcs of the vertices that were settled since the last one
+//   delta_pull, delta_pull_pieces
+//                   the arcs that lead from settled vertices to the others, by their mirrors
 //
-// An arc is light if the length that it leads to is within the threshold, else heavy. Near vertices
-// relax their light arcs, some of them more than once; when all are settled, each relaxes its heavy
-// arcs once.
+// An arc is light if the length that it leads to is within the threshold, else heavy. Rows ascend
+// by weight: the light arcs of a row are its first, and mostly few. Near vertices relax them, some
+// of them more than once; when all are settled, each relaxes its heavy arcs once.
 //
 // Lists hold local numbers, each at most once: a bit says whether a number waits in a near queue or
 // to be sent, another whether it is in the far list. An iteration reads one near queue and appends
 // to the other, for which there are bits of its own, so that a vertex which is improved while it is
 // expanded is queued again, whatever the order. It is passed over there if its length is that of
-// the last time. Rows of more than piece_arcs arcs are listed in pieces besides. Sums of iterations
-// have three slots in turn, as in bfs.cu, and all are 0 between launches.
+// the last time. Where more than range_arcs arcs of a row have to be read, they are in pieces, read
+// in the next iteration, or the next launch. Sums of iterations have three slots in turn, as in
+// bfs.cu, and all are 0 between launches.
 //
-// Cost: per arc 4 bytes or 8 for its weight, 1 or 2 times; 4 bytes for its head and a sector of 32
-// for its length, little more than once; 1 barrier per iteration.
+// Cost: per expanded vertex eight sectors of 32 bytes at random, and the first few weights of its
+// row; per arc that is relaxed its weight, its head, and a sector for its length. An iteration has
+// a barrier, and some ten reads that wait for each other.
 
 #include <mgraph/grid_barrier.cuh>
 #include <mgraph/stop_watch.cuh>
@@ -46,23 +50,26 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
                  __grid_constant__ const search_limits limits) {
   __shared__ u32 slots[3 * buffer_slots * threads / 32];
   __shared__ stop_watch cancel_watch;
-  __shared__ queue_sums block_sums[2];
+  __shared__ near_sums block_sums[2];
   if (threadIdx.x == 0) cancel_watch = {limits.cancel_flag, 0, false};
   grid_barrier barrier{memory.arrived, 0};
   const team block_team{threadIdx.x / 32, blockDim.x / 32};
+  auto is_over = [](const near_sums& sums) { return !sums.vertices && !sums.pieces; };
+  auto is_solo = [](const near_sums& sums) {
+    return sums.vertices <= solo_vertices && !sums.pieces;
+  };
 
-  queue_sums found = read_sums(&memory.sums[0]);
+  near_sums found = read_sums(&memory.sums[0]);
   int slot = 0;
   bool odd = false;
-  while (found.vertices && !fresh(memory.stopped)) {
-    if (found.arcs <= solo_arcs) {
+  while (!is_over(found) && !fresh(memory.stopped)) {
+    if (is_solo(found)) {
       if (blockIdx.x == 0) {
-        for (int turn = 0; found.vertices && found.arcs <= solo_arcs; ++turn, odd = !odd) {
-          if (threadIdx.x == 0) block_sums[turn & 1] = {0, 0, 0};
+        for (int turn = 0; !is_over(found) && is_solo(found); ++turn, odd = !odd) {
+          if (threadIdx.x == 0) block_sums[turn & 1] = {0, 0};
           __syncthreads();
           queues view(rows, memory, limits, &block_sums[turn & 1], odd, slots);
-          view.expand_short<false>(block_team, found.vertices);
-          view.expand_pieces<false>(block_team, found.pieces);
+          view.expand<false>(block_team, found.vertices);
           view.finish();
           __syncthreads();
           found = block_sums[turn & 1];
@@ -74,15 +81,15 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
       }
       barrier.wait();
       found = read_sums(&memory.state->found);
-      odd = fresh(&memory.state->odd);
+      odd = fresh(&memory.state->odd) != 0;
       barrier.wait();  // no block writes the state again before all have read it
       continue;
     }
     const int next_slot = (slot + 1) % 3;
-    if (blockIdx.x == 0 && threadIdx.x == 0) memory.sums[(slot + 2) % 3] = {0, 0, 0};
+    if (blockIdx.x == 0 && threadIdx.x == 0) memory.sums[(slot + 2) % 3] = {0, 0};
     queues view(rows, memory, limits, &memory.sums[next_slot], odd, slots);
-    view.expand_short<false>(grid_team(), found.vertices);
-    view.expand_pieces<false>(grid_team(), found.pieces);
+    view.expand<false>(grid_team(), found.vertices);
+    view.expand_pieces<false>(grid_team(), view.pieces(odd), found.pieces);
     view.finish();
     if (blockIdx.x == 0 && threadIdx.x == 0 && cancel_watch.stopped()) *memory.stopped = 1;
     barrier.wait();
@@ -91,18 +98,46 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     found = read_sums(&memory.sums[slot]);
   }
   barrier.wait();  // all have read the sums
-  if (blockIdx.x == 0 && threadIdx.x < 3) memory.sums[threadIdx.x] = {0, 0, 0};
+  if (blockIdx.x == 0 && threadIdx.x < 3) memory.sums[threadIdx.x] = {0, 0};
+}
+
+// These four append to the queue that delta_settle reads first.
+
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
+    delta_push(__grid_constant__ const rank_rows rows, __grid_constant__ const search_memory memory,
+               __grid_constant__ const search_limits limits) {
+  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  queues view(rows, memory, limits, &memory.sums[0], true, slots);
+  view.expand<true>(grid_team(), memory.counts->settled);
+  view.finish();
 }
 
 extern "C" __global__ void __launch_bounds__(threads, min_blocks)
-    delta_relax_heavy(__grid_constant__ const rank_rows rows,
+    delta_push_pieces(__grid_constant__ const rank_rows rows,
                       __grid_constant__ const search_memory memory,
                       __grid_constant__ const search_limits limits) {
   __shared__ u32 slots[3 * buffer_slots * threads / 32];
-  const queue_sums found = read_sums(&memory.counts->settled);
   queues view(rows, memory, limits, &memory.sums[0], true, slots);
-  view.expand_short<true>(grid_team(), found.vertices);
-  view.expand_pieces<true>(grid_team(), found.pieces);
+  view.expand_pieces<true>(grid_team(), view.pieces(false), memory.counts->pieces);
+  view.finish();
+}
+
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
+    delta_pull(__grid_constant__ const rank_rows rows, __grid_constant__ const search_memory memory,
+               __grid_constant__ const search_limits limits) {
+  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  queues view(rows, memory, limits, &memory.sums[0], true, slots);
+  view.pull(grid_team());
+  view.finish();
+}
+
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
+    delta_pull_pieces(__grid_constant__ const rank_rows rows,
+                      __grid_constant__ const search_memory memory,
+                      __grid_constant__ const search_limits limits) {
+  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  queues view(rows, memory, limits, &memory.sums[0], true, slots);
+  view.pull_pieces(grid_team(), memory.counts->pieces);
   view.finish();
 }
 

@@ -1,35 +1,43 @@
 """Shortest paths on a partitioned graph: delta-stepping in rounds of local work and an exchange.
 
-Source: U. Meyer, P. Sanders, "Δ-stepping: a parallelizable shortest path algorithm" (2003), with
-near-far's two queues (Davidson et al. 2014) in place of its buckets. ``mgraph.partitioned``
-describes ranks, own vertices, ghosts and local numbers.
+Sources: U. Meyer, P. Sanders, "Δ-stepping: a parallelizable shortest path algorithm" (2003), with
+near-far's two queues (Davidson et al. 2014) in place of its buckets; V. T. Chakaravarthy et al.,
+"Scalable single source shortest path algorithms for massively parallel systems" (2014), for the
+choice between push and pull. ``mgraph.partitioned`` describes ranks, own vertices, ghosts and local
+numbers.
 
 A rank has a tentative distance for each of its local numbers: of its own vertices, and of ghosts,
 where it is the best length that the rank knows of. Vertices with a distance below the threshold are
-near, the others far.
+near, the others far. An arc is light if the length that it leads to is below the threshold, else
+heavy; rows ascend by weight, so that a vertex's light arcs are the first of its row.
 
-    settle   relax the light arcs of near vertices, those that lead to within the threshold, until
-             none of the rank's own is near. A ghost has no arcs here: one that is near waits to be
-             sent, and one that is far need not be sent yet.
+    settle   relax the light arcs of near vertices until none of the rank's own is near. A ghost has
+             no arcs here: one that is near waits to be sent, and one that is far need not be sent
+             yet.
     send     the distances of near ghosts to their owners, of each ghost one; take what other ranks
-             send, where it is better than what is known
-    heavy    when no rank had anything to send, all within the threshold are settled: relax their
-             other arcs, once
+             send, where it is better than what is known. Again from the first step, if more was
+             sent than may be late.
+    push     relax the heavy arcs of the vertices that this step has settled; or
+    pull     if the vertices that are not settled have few arcs: every rank sends the distances of
+             its vertices that are ghosts elsewhere, and each vertex that is not settled takes the
+             best length from settled ones by its own row, where each arc has its mirror. It reads
+             the arcs that are lighter than the best length so far.
     advance  move the threshold by a step, or from the nearest far vertex of any rank if it is
              farther; far vertices within it become near
 
 A step that is too long makes work: of R-MAT at scale 26, nearly all distances lie within 0.1 of
-each other, and a step of that length relaxes each light arc five times. One that is too short makes
-rounds. So a step is short at first, and adapts to the arcs of the vertices that the last one has
-settled (``Steps``).
+each other. One that is too short makes rounds. So a step is short at first, and adapts to the arcs
+of the vertices that the last one has settled (``Steps``). Few vertices that are improved late, in a
+step that should have settled them, are expanded again in the next one: a round costs more.
 
 Distances do not depend on the ranks: each is the least sum over the arcs of a path, added up from
 its source. Predecessors come from distances afterwards (``partitioned_predecessors``).
 
-Cost: each arc is relaxed little more than once. Per step a few rounds, which grow with how often a
-shortest path changes its owner within it. Bytes sent: 4 and a distance for each ghost that is
-improved, per round. Memory per rank: a distance, 1 byte and 8 bytes for queues per own vertex and
-ghost.
+Cost: on R-MAT of scale 21 in two ranks, a vertex is expanded 1.6 times, and a quarter of the arcs
+are relaxed: 4 % as light ones, 14 to 18 % by pushing and 4 % by pulling. Without pulling nearly all
+would be pushed. There are 27 to 30 rounds, 75 if none may be late and steps grow slowly. Bytes
+sent: 4 and a distance for each ghost that is improved, per round, and a distance per ghost to pull.
+Memory per rank: a distance, 1 byte and 8 bytes for queues per own vertex and ghost.
 """
 
 from collections.abc import Sequence
@@ -41,8 +49,10 @@ from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.rank_graph import RankGraph
 from mgraph.shortest_paths.problem import infinity_of
 
-ARCS_SHARE = 1 / 64
+ARCS_SHARE = 1 / 16
 FEW_ARCS = {"cpu": 1 << 18, "gpu": 1 << 22}  # per rank
+LATE_SHARE = 1 / 1024  # of the vertices, that may be improved late
+PULL_COST = 1 / 4  # of an unsettled vertex's arc, beside one of a settled vertex that is pushed
 TINY, HUGE = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
 
@@ -59,26 +69,40 @@ class RankPaths(NamedTuple):
 
 
 class Steps:
-    """The length of steps of the threshold.
+    """The length of steps of the threshold, and how many arcs they have settled.
 
-    A multiple of the last one, between an eighth and two, so that steps settle vertices of about
-    ``ARCS_SHARE`` of all arcs, but not fewer than are worth a step. It is fixed if it was chosen.
+    A multiple of the last one, from an eighth on, so that steps settle vertices of about
+    ``ARCS_SHARE`` of all arcs, but not fewer than are worth a step. Until half of all arcs belong
+    to settled vertices it is at most eight times the last one. It is fixed if it was chosen.
+
+    late: how many vertices may be improved late.
     """
 
     def __init__(self, graph: RankGraph, delta: float | None) -> None:
         """delta: the length that was chosen, or None."""
         few = FEW_ARCS[graph.backend] * graph.size
+        self._num_arcs = graph.num_arcs
         self._set_point = max(few, ARCS_SHARE * graph.num_arcs)
         self._is_fixed = delta is not None
         mean_weight = graph.sum_weight / max(graph.num_arcs, 1) or 1.0
         mean_degree = max(graph.num_arcs / max(graph.n, 1), 1.0)
-        self.delta = delta if delta is not None else max(mean_weight / (2 * mean_degree), TINY)
+        self.delta = delta if delta is not None else max(mean_weight / (8 * mean_degree), TINY)
+        self.late = int(min(few / mean_degree, LATE_SHARE * graph.n))
+        self._settled = 0
 
-    def adapt(self, arcs: float) -> None:
-        """Take note of the arcs of the vertices that a step has settled, at all ranks."""
+    def adapt(self, arcs: int, first_arcs: int) -> bool:
+        """Take note of a step; return whether the vertices that are not settled have few arcs.
+
+        arcs: of the vertices that the step settled, at all ranks. first_arcs: without those that
+        an earlier step had settled.
+        """
+        self._settled += first_arcs
+        left = self._num_arcs - self._settled
         if not self._is_fixed:
-            factor = min(2.0, max(0.125, self._set_point / max(arcs, 1.0)))
+            limit = 8.0 if left > self._settled else 64.0
+            factor = min(limit, max(0.125, self._set_point / max(arcs, 1)))
             self.delta = min(max(self.delta * factor, TINY), HUGE)
+        return PULL_COST * left < arcs
 
 
 class Limits(NamedTuple):
@@ -104,7 +128,7 @@ def search(
     sources: global numbers, each once. dtype: of distances. delta: the length of steps, above 0; by
     default it adapts.
     """
-    from mgraph.shortest_paths.partitioned_predecessors import find_predecessors
+    from mgraph.shortest_paths.partitioned_predecessors import find_predecessors, refresh_ghosts
 
     if graph.backend == "gpu":
         from mgraph.shortest_paths.partitioned_delta_stepping_gpu import Search
@@ -120,22 +144,28 @@ def search(
     state.begin(own_sources, threshold)
     bound, rounds = infinity, 0
     while True:
-        state.settle(threshold)
-        received, sent = exchange.swap(state.outgoing())
-        rounds += 1
-        for rank, (positions, lengths) in enumerate(received):
-            if rank != exchange.rank and positions.size:
-                state.receive(positions, lengths)
-        if sent:
-            continue
-        arcs = state.relax_heavy()
+        is_last = threshold > limits.cutoff or bool(limits.targets.size)
+        late = 0 if is_last else steps.late
+        sent = late + 1
+        while sent > late:
+            state.settle(threshold)
+            received, sent = exchange.swap(state.outgoing())
+            rounds += 1
+            for rank, (positions, lengths) in enumerate(received):
+                if rank != exchange.rank and positions.size:
+                    state.receive(positions, lengths)
         bound = _target_bound(exchange, state, own_targets, limits, threshold, infinity)
         if bound < infinity or threshold > limits.cutoff:
             break
-        threshold = _after(threshold, steps.delta, infinity)
-        near, arcs = exchange.all_reduce([state.advance(threshold), arcs]).tolist()
-        steps.adapt(arcs)
-        if not near:
+        step = steps.delta
+        is_little_left = steps.adapt(*exchange.all_reduce(state.settled_arcs()).tolist())
+        if is_little_left and not graph.directed:
+            refresh_ghosts(exchange, graph, state.distance)
+            state.pull()
+        else:
+            state.push()
+        threshold = _after(threshold, step, infinity)
+        if not exchange.all_reduce(state.advance(threshold))[0]:
             nearest = exchange.all_reduce(np.array([state.nearest()], dtype), np.min)[0]
             if nearest == infinity:
                 break

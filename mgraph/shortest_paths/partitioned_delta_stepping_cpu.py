@@ -11,8 +11,10 @@ from mgraph.shortest_paths.problem import infinity_of
 
 # Where a local number is: in no list, in the near queue or to be sent, or in the far queue.
 _NOWHERE, _NEAR, _FAR = 0, 1, 2
-# Of the counts: where the near queue begins, and the lengths of lists.
-_BEGIN, _NEAR_COUNT, _FAR_COUNT, _TO_SEND, _SETTLED = range(5)
+# Of the counts: where the near queue begins, the lengths of lists, and the arcs that `settle` sums.
+_BEGIN, _NEAR_COUNT, _FAR_COUNT, _TO_SEND, _SETTLED, _ARCS, _FIRST_ARCS = range(7)
+# Of an own vertex, bits: settled in this step; settled before at any time.
+_LISTED, _KNOWN = 1, 2
 
 
 class Search:
@@ -22,26 +24,26 @@ class Search:
         """Allocate memory."""
         self._graph, self._cutoff = graph, dtype.type(cutoff)
         self._infinity = infinity_of(dtype)
-        self._distance = np.full(graph.locals, self._infinity, dtype)
+        self.distance = np.full(graph.locals, self._infinity, dtype)
         self._place = np.zeros(graph.locals, np.uint8)
         self._near = np.empty(max(graph.owned, 1), np.uint32)  # a ring
         self._far = np.empty(graph.locals, np.uint32)
         self._to_send = np.empty(graph.locals - graph.owned, np.uint32)
-        self._counts = np.zeros(5, np.int64)
+        self._counts = np.zeros(7, np.int64)
         self._settled = np.empty(graph.owned, np.uint32)
-        self._is_settled = np.zeros(graph.owned, np.bool_)
+        self._settled_bits = np.zeros(graph.owned, np.uint8)
         weights = graph.weights
         if weights is None:
             weights = np.broadcast_to(np.array(1, dtype), max(graph.heads.size, 2))
         self._rows = graph.indptr, graph.heads, weights
-        self._queues = self._distance, self._place, self._near, self._far, self._to_send
+        self._queues = self.distance, self._place, self._near, self._far, self._to_send
         self._range = np.array([graph.below, graph.owned], np.int64)
 
     def begin(self, sources: np.ndarray, threshold: Any) -> None:
         """Queue sources, positions in the rank's range, at distance 0."""
         self._threshold = threshold
         numbers = sources + self._graph.below
-        self._distance[numbers], self._place[numbers] = 0, _NEAR
+        self.distance[numbers], self._place[numbers] = 0, _NEAR
         self._near[: numbers.size] = numbers
         self._counts[_NEAR_COUNT] = numbers.size
 
@@ -49,22 +51,41 @@ class Search:
         """Relax the light arcs of near vertices until none is left."""
         self._threshold = threshold
         _settle(
-            *self._rows, *self._queues, self._counts, self._range, self._settled, self._is_settled,
-            threshold, self._cutoff, cancellation.cancel_flag(),
+            *self._rows, *self._queues, self._counts, self._range, self._settled,
+            self._settled_bits, threshold, self._cutoff, cancellation.cancel_flag(),
         )  # fmt: skip
         cancellation.raise_if_cancelled()
 
-    def relax_heavy(self) -> int:
-        """Relax the heavy arcs of the vertices that have been settled; return how many arcs."""
-        arcs = int(
-            _relax_heavy(
-                *self._rows, *self._queues, self._counts, self._range, self._settled,
-                self._threshold, self._cutoff, cancellation.cancel_flag(),
-            )
+    def settled_arcs(self) -> tuple[int, int]:
+        """Return the arcs of vertices that this step settled, and of those settled first by it."""
+        arcs, first_arcs = self._counts[_ARCS:].tolist()
+        self._counts[_ARCS:] = 0
+        return arcs, first_arcs
+
+    def push(self) -> None:
+        """Relax the heavy arcs of the vertices that this step settled."""
+        _push(
+            *self._rows, *self._queues, self._counts, self._range, self._settled,
+            self._settled_bits, self._threshold, self._cutoff, cancellation.cancel_flag(),
         )  # fmt: skip
         cancellation.raise_if_cancelled()
         self._counts[_SETTLED] = 0
-        return arcs
+
+    def pull(self) -> None:
+        """Relax the arcs from all settled vertices, by their mirrors in the others' rows.
+
+        ``distance`` has the owners' distances of ghosts; none of them waits any longer.
+        """
+        self._settled_bits[self._settled[: self._counts[_SETTLED]] - self._graph.below] &= _KNOWN
+        self._counts[_SETTLED] = 0
+        far = self._far[: self._counts[_FAR_COUNT]]
+        self._place[far[self._place[far] == _FAR]] = _NOWHERE
+        self._counts[_FAR_COUNT] = 0
+        _pull(
+            *self._rows, *self._queues, self._counts, self._range, self._threshold, self._cutoff,
+            cancellation.cancel_flag(),
+        )  # fmt: skip
+        cancellation.raise_if_cancelled()
 
     def outgoing(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the near ghosts, positions and distances by owner; they are near no longer."""
@@ -77,7 +98,7 @@ class Search:
             first, stop = np.searchsorted(numbers, [ghosts.start, ghosts.stop])
             mine = numbers[first:stop]
             shift = graph.owned if ghosts.start >= graph.below + graph.owned else 0
-            messages.append((graph.ghosts[mine - np.uint32(shift)], self._distance[mine]))
+            messages.append((graph.ghosts[mine - np.uint32(shift)], self.distance[mine]))
         return messages
 
     def receive(self, positions: Any, lengths: Any) -> None:
@@ -88,7 +109,7 @@ class Search:
         """Return the least distance of a far number, infinity if there are none."""
         far = self._far[: self._counts[_FAR_COUNT]]
         far = far[self._place[far] == _FAR]
-        return self._distance[far].min(initial=self._infinity)
+        return self.distance[far].min(initial=self._infinity)
 
     def advance(self, threshold: Any) -> int:
         """Queue the far numbers that are within the threshold now; return how many are near."""
@@ -98,12 +119,12 @@ class Search:
 
     def lengths(self, positions: np.ndarray) -> np.ndarray:
         """Return the tentative distances of own vertices."""
-        return self._distance[positions + self._graph.below]
+        return self.distance[positions + self._graph.below]
 
     def finish(self, bound: Any) -> np.ndarray:
         """Return the distances by local number, those beyond ``bound`` infinite."""
-        self._distance[self._distance > bound] = self._infinity
-        return self._distance
+        self.distance[self.distance > bound] = self._infinity
+        return self.distance
 
 
 @compiled
@@ -129,53 +150,74 @@ def _queue(number, length, distance, place, near, far, to_send, counts, own, thr
 
 @compiled
 def _settle(
-    indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, is_settled,
+    indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, bits,
     threshold, cutoff, cancel_flag,
 ):  # fmt: skip
-    """Relax light arcs. settled: receives the vertices that are near for the first time."""
+    """Relax light arcs, the first of each row. settled: receives the vertices, with their bits."""
     while counts[_NEAR_COUNT] > 0 and not cancel_flag[0]:
         number = near[np.uint64(counts[_BEGIN])]
         counts[_BEGIN] = counts[_BEGIN] + 1 if counts[_BEGIN] + 1 < near.size else 0
         counts[_NEAR_COUNT] -= 1
         place[np.uint64(number)] = _NOWHERE
         row = np.uint64(np.int64(number) - own[0])
-        if not is_settled[row]:
-            is_settled[row] = True
+        begin, stop = indptr[row], indptr[row + np.uint64(1)]
+        if not bits[row] & _LISTED:
             settled[counts[_SETTLED]] = number
             counts[_SETTLED] += 1
+            counts[_ARCS] += stop - begin
+            counts[_FIRST_ARCS] += 0 if bits[row] & _KNOWN else stop - begin
+            bits[row] = _LISTED | _KNOWN
         length = distance[np.uint64(number)]
-        for arc in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
+        for arc in range(np.uint64(begin), np.uint64(stop)):
             candidate = length + weights[arc]
-            if candidate < threshold and candidate <= cutoff:
-                head = np.uint64(heads[arc])
-                if candidate < distance[head]:
-                    _queue(
-                        head, candidate, distance, place, near, far, to_send, counts, own, threshold
-                    )
+            if candidate >= threshold or candidate > cutoff:
+                break
+            head = np.uint64(heads[arc])
+            if candidate < distance[head]:
+                _queue(head, candidate, distance, place, near, far, to_send, counts, own, threshold)
 
 
 @compiled
-def _relax_heavy(
-    indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, threshold,
-    cutoff, cancel_flag,
+def _push(
+    indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, bits,
+    threshold, cutoff, cancel_flag,
 ):  # fmt: skip
-    arcs = np.int64(0)
     for i in range(counts[_SETTLED]):
         if cancel_flag[0]:
             break
         number = np.uint64(settled[i])
         row = np.uint64(np.int64(number) - own[0])
-        arcs += indptr[row + np.uint64(1)] - indptr[row]
+        bits[row] = _KNOWN
         length = distance[number]
         for arc in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
             candidate = length + weights[arc]
-            if candidate >= threshold and candidate <= cutoff:
-                head = np.uint64(heads[arc])
-                if candidate < distance[head]:
-                    _queue(
-                        head, candidate, distance, place, near, far, to_send, counts, own, threshold
-                    )
-    return arcs
+            if candidate > cutoff:
+                break
+            head = np.uint64(heads[arc])
+            if candidate >= threshold and candidate < distance[head]:
+                _queue(head, candidate, distance, place, near, far, to_send, counts, own, threshold)
+
+
+@compiled
+def _pull(
+    indptr, heads, weights, distance, place, near, far, to_send, counts, own, threshold, cutoff,
+    cancel_flag,
+):  # fmt: skip
+    for row in range(own[1]):
+        if cancel_flag[0]:
+            break
+        number = np.uint64(own[0] + row)
+        best = distance[number]
+        if best < threshold:
+            continue
+        for arc in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            if weights[arc] >= best:  # as are all that follow
+                break
+            length = distance[np.uint64(heads[arc])]
+            if length < threshold:
+                best = min(best, length + weights[arc])
+        if best <= cutoff:
+            _queue(number, best, distance, place, near, far, to_send, counts, own, threshold)
 
 
 @compiled
@@ -193,20 +235,10 @@ def _advance(distance, place, near, far, to_send, counts, own, threshold):
         number = np.uint64(far[i])
         if place[number] != _FAR:
             continue
-        if distance[number] < threshold:
+        length = distance[number]
+        if length < threshold:
             place[number] = _NOWHERE
-            _queue(
-                number,
-                distance[number],
-                distance,
-                place,
-                near,
-                far,
-                to_send,
-                counts,
-                own,
-                threshold,
-            )
+            _queue(number, length, distance, place, near, far, to_send, counts, own, threshold)
         else:
             far[kept] = number
             kept += 1

@@ -34,36 +34,39 @@ class Search:
         size, ghosts = graph.locals, int(graph.ghost_bounds[-1])
         words = -(-size // 32)
         key = self._key = key_dtype(dtype)
-        pieces = 2 * graph.heads.size // self._constant("piece_arcs") + 1
-        self._distance = primitives_gpu.full(size, self._to_key(self._infinity), key)
-        names = ("list_counts", "queue_sums", "search_state")
-        counts, sums, state = (self._size(name) // 8 for name in names)
-        ends = np.cumsum([counts, 3 * sums, state, 1, 1]).tolist()
-        control = primitives_gpu.full(ends[-1], 0, np.uint64)
-        self._counts, self._sums, last, self._arrived, stopped = (
-            control[first:stop] for first, stop in zip([0, *ends], ends, strict=False)
+        pieces = 3 * graph.heads.size // self._constant("range_arcs") + 1
+        self.distance = primitives_gpu.full(size, self._to_key(self._infinity), key)
+        counts = self._struct("list_counts").dtype
+        fields: Any = counts.fields
+        sizes = counts.itemsize // 8, 3, self._struct("search_state").dtype.itemsize // 8, 1, 1
+        ends = np.cumsum(sizes).tolist()
+        self._control = primitives_gpu.full(ends[-1], 0, np.uint64)
+        self._counts, sums, state, self._arrived, stopped = (
+            self._control[first:stop] for first, stop in zip([0, *ends], ends, strict=False)
         )
+        self._counts_of = {
+            name: self._counts.view(np.uint8)[offset : offset + dtype.itemsize].view(dtype)
+            for name, (dtype, offset, *_) in fields.items()
+        }
+        self._settled_words = slice(fields["settled_arcs"][1] // 8, counts.itemsize // 8)
         self._arrays = {
             "locals": size,
-            "distance": self._distance,
+            "distance": self.distance,
             "expanded": primitives_gpu.full(graph.owned, np.iinfo(key).max, key),
             "is_near": primitives_gpu.full(2 * words, 0, np.uint32),
             "is_far": primitives_gpu.full(words, 0, np.uint32),
+            "is_settled": primitives_gpu.full(words, 0, np.uint32),
             "near": cupy.empty(2 * graph.owned, np.uint32),
             "near_pieces": cupy.empty(2 * pieces, np.uint64),
             "settled": cupy.empty(graph.owned, np.uint32),
-            "settled_pieces": cupy.empty(pieces, np.uint64),
             "far": cupy.empty(size, np.uint32),
             "to_send": cupy.empty(ghosts, np.uint32),
             "counts": self._counts,
-            "sums": self._sums,
-            "state": last,
+            "sums": sums,
+            "state": state,
             "arrived": self._arrived,
             "stopped": stopped.view(np.int32)[:1],
         }
-        self._far_count, self._to_send_count, self._settled_counts = (
-            self._counts[0:1], self._counts[1:2], self._counts[2:]
-        )  # fmt: skip
         self._other_far = cupy.empty(size, np.uint32)
         self._rows = self._struct("rank_rows").pack(
             {
@@ -77,9 +80,6 @@ class Search:
     def _constant(self, name: str) -> int:
         return KERNELS.constant(name, **self._defines)
 
-    def _size(self, name: str) -> int:
-        return self._struct(name).dtype.itemsize
-
     def _struct(self, name: str) -> StructType:
         return KERNELS.struct(name, {"key_t": self._key.str[1:]}, **self._defines)
 
@@ -91,9 +91,10 @@ class Search:
 
     def _limits(self) -> Any:
         values = {
-            "threshold": self._to_key(self._threshold), "cutoff": self._to_key(self._cutoff),
+            "threshold": self._to_key(self._threshold),
+            "end": self._to_key(self._cutoff) + 1,
             "cancel_flag": cancellation_gpu.cancel_flag(),
-        }  # fmt: skip
+        }
         return self._struct("search_limits").pack(values)
 
     def _launch(self, name: str, *arguments: Any) -> None:
@@ -123,20 +124,41 @@ class Search:
         blocks = resident_blocks(kernel, threads, 0, "a search", "use backend cpu")
         launch_resident(kernel, blocks, threads, (self._rows, self._memory(), self._limits()))
 
-    def relax_heavy(self) -> int:
-        """Relax the heavy arcs of the vertices that have been settled; return how many arcs."""
-        arcs = int(self._settled_counts[0])
+    def settled_arcs(self) -> tuple[int, int]:
+        """Return the arcs of vertices that this step settled, and of those settled first by it."""
+        found = self._found
+        return int(found["settled_arcs"]), int(found["first_arcs"])
+
+    def push(self) -> None:
+        """Relax the heavy arcs of the vertices that this step settled."""
+        self._relax("delta_push")
+
+    def pull(self) -> None:
+        """Relax the arcs from all settled vertices, by their mirrors in the others' rows.
+
+        ``distance`` has the owners' distances of ghosts; none of them waits any longer.
+        """
+        for bits in ("is_settled", "is_far"):
+            primitives_gpu.fill(self._arrays[bits], 0)
+        self._set("far", 0)
+        self._relax("delta_pull")
+
+    def _relax(self, name: str) -> None:
         if self._threshold != self._infinity:
-            self._launch_wide("delta_relax_heavy")
-        primitives_gpu.fill(self._settled_counts, 0)
-        return arcs
+            self._launch_wide(name)
+            self._launch_wide(f"{name}_pieces")
+        primitives_gpu.fill(self._counts[self._settled_words], 0)
+
+    def _set(self, name: str, value: int) -> None:
+        primitives_gpu.fill(self._counts_of[name], value)
 
     def outgoing(self) -> list[tuple[Any, Any]]:
         """Return the near ghosts, positions and distances by owner; they are near no longer."""
         import cupy
 
         graph, size = self._graph, np.int32(self._graph.size)
-        count = int(self._to_send_count[0])
+        self._found = self._read()[0]
+        count = int(self._found["to_send"])
         cancellation.raise_if_cancelled()
         ends = np.zeros(graph.size, np.int64)
         if count:
@@ -151,7 +173,7 @@ class Search:
             cursors = cupy.asarray(begins)
             arrays = self._shifts, graph.ghosts, cursors, positions, lengths
             self._launch("delta_pack", *listed, *arrays)
-            primitives_gpu.fill(self._to_send_count, 0)
+            self._set("to_send", 0)
         return [
             (positions[first:stop], lengths[first:stop])
             for first, stop in zip(begins.tolist(), ends.tolist(), strict=True)
@@ -177,23 +199,28 @@ class Search:
         count = primitives_gpu.full(1, 0, np.uint64)
         self._launch_wide("delta_advance", old, self._other_far, count)
         self._arrays["far"], self._other_far = self._other_far, self._arrays["far"]
-        copy_into(self._far_count, count)
-        # Of the sums, the second word holds the vertices, and then the pieces.
-        near = self._sums[1:2].view(np.uint32)
-        return int(near[0]) + int(self._to_send_count[0])
+        copy_into(self._counts_of["far"], count)
+        counts, near = self._read()
+        return near + int(counts["to_send"])
+
+    def _read(self) -> tuple[Any, int]:
+        """Return the lengths of lists, and of the near queue."""
+        size, dtype = self._counts.size, self._struct("list_counts").dtype
+        control = self._control[: size + 1].get()
+        return control[:size].view(dtype)[0], int(control[size:].view(np.uint32)[0])
 
     def lengths(self, positions: np.ndarray) -> np.ndarray:
         """Return the tentative distances of own vertices."""
         import cupy
 
         numbers = cupy.asarray(positions + self._graph.below)
-        found: np.ndarray = self._distance[numbers].get()
+        found: np.ndarray = self.distance[numbers].get()
         return found.view(self._dtype)
 
     def finish(self, bound: Any) -> Any:
         """Return the distances by local number, those beyond ``bound`` infinite."""
         cancellation.raise_if_cancelled()
-        distance = self._distance.view(self._dtype)
+        distance = self.distance.view(self._dtype)
         if bound != self._infinity:
             distance[distance > bound] = self._infinity
         return distance

@@ -11,12 +11,10 @@ using u32 = unsigned int;
 using u64 = unsigned long long;
 using unsigned_key = unsigned_of<sizeof(length_t)>::type;
 
-constexpr int threads = 512;            // per block
-constexpr int min_blocks = 3;           // per multiprocessor
-constexpr int ahead = 2;                // arcs per lane whose reads are on the way together
-constexpr int piece_arcs = 128;         // longer rows are read in pieces
-constexpr u64 solo_arcs = 4 * threads;  // at most, of an iteration that one block does
-constexpr int buffer_slots = 64;        // per warp and list
+constexpr int threads = 512;      // per block
+constexpr int min_blocks = 3;     // per multiprocessor
+constexpr int ahead = 2;          // arcs per lane whose reads are on the way together
+constexpr int buffer_slots = 64;  // per warp and list
 
 // The rank's rows: indptr[row], of the own vertex below + row.
 struct rank_rows {
@@ -28,14 +26,7 @@ struct rank_rows {
   long long num_arcs;
 };
 
-// What a queue of own vertices consists of.
-struct queue_sums {
-  u64 arcs;  // of its vertices' rows
-  u32 vertices;
-  u32 pieces;  // of the longer rows
-};
-
-// piece_arcs of a row, or those left.
+// Some arcs of a row, all pieces of a row as many, or those left.
 struct row_piece {
   u32 number;
   u32 index;
@@ -75,10 +66,6 @@ __device__ int owner_of(u32 number, const u32* starts, int size) {
     }
   }
   return low;
-}
-
-__device__ queue_sums read_sums(const queue_sums* sums) {
-  return {fresh(&sums->arcs), fresh(&sums->vertices), fresh(&sums->pieces)};
 }
 
 // The sum of the values of this lane and those below.
@@ -129,42 +116,31 @@ struct buffer {
 };
 
 // Appends numbers of lanes to a list; returns the place of this lane's.
-__device__ u64 take_places(u64* count, bool is_item) {
+template <class Count> __device__ Count take_places(Count* count, bool is_item) {
   const u32 lanes = __ballot_sync(~0u, is_item);
   const int leader = __ffs(lanes) - 1;
-  u64 place = 0;
-  if (lanes && (threadIdx.x & 31) == leader) place = atomicAdd(count, u64(__popc(lanes)));
+  Count place = 0;
+  if (lanes && (threadIdx.x & 31) == leader) place = atomicAdd(count, Count(__popc(lanes)));
   return __shfl_sync(~0u, place, max(leader, 0)) + __popc(lanes & lanes_below());
 }
 
-// Appends own vertices to a list of vertices and of the pieces of their longer rows; returns the
-// arcs of this lane's.
-__device__ u64 append_rows(const rank_rows& rows, bool is_item, u32 number, u32* list,
-                           row_piece* pieces, queue_sums* counts) {
-  const u32 lanes = __ballot_sync(~0u, is_item);
-  if (!lanes) return 0;
-  const int lane = threadIdx.x & 31, leader = __ffs(lanes) - 1;
+// Lists pieces `first` to `stop` of the rows of lanes.
+__device__ void list_pieces(bool is_item, u32 number, u32 first, u32 stop, row_piece* pieces,
+                            u32* total) {
+  u32 lanes = __ballot_sync(~0u, is_item);
+  if (!lanes) return;
+  const int lane = threadIdx.x & 31;
+  const u32 count = is_item ? stop - first : 0, end = sum_up_to(count);
+  const u32 sum = __shfl_sync(~0u, end, 31);
   u32 place = 0;
-  if (lane == leader) place = atomicAdd(&counts->vertices, u32(__popc(lanes)));
-  place = __shfl_sync(~0u, place, leader) + __popc(lanes & lanes_below());
-  if (is_item) list[place] = number;
-  const long long* row = rows.indptr + (number - rows.below);
-  const long long row_arcs = is_item ? row[1] - row[0] : 0;
-  u32 long_rows = __ballot_sync(~0u, row_arcs > piece_arcs);
-  if (long_rows) {
-    const u32 count = row_arcs > piece_arcs ? u32((row_arcs + piece_arcs - 1) / piece_arcs) : 0;
-    const u32 end = sum_up_to(count);
-    const u32 total = __shfl_sync(~0u, end, 31);
-    if (lane == 0) place = atomicAdd(&counts->pieces, total);
-    const u32 first = __shfl_sync(~0u, place, 0) + end - count;
-    for (; long_rows; long_rows &= long_rows - 1) {
-      const int owner = __ffs(long_rows) - 1;
-      const u32 of = __shfl_sync(~0u, number, owner);
-      const u32 begin = __shfl_sync(~0u, first, owner), size = __shfl_sync(~0u, count, owner);
-      for (u32 i = lane; i < size; i += 32) pieces[begin + i] = {of, i};
-    }
+  if (lane == 0) place = atomicAdd(total, sum);
+  place = __shfl_sync(~0u, place, 0) + end - count;
+  for (; lanes; lanes &= lanes - 1) {
+    const int owner = __ffs(lanes) - 1;
+    const u32 of = __shfl_sync(~0u, number, owner), from = __shfl_sync(~0u, first, owner);
+    const u32 begin = __shfl_sync(~0u, place, owner), size = __shfl_sync(~0u, count, owner);
+    for (u32 i = lane; i < size; i += 32) pieces[begin + i] = {of, from + i};
   }
-  return u64(row_arcs);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // One rank's steps of partitioned_predecessors.py on a GPU; the _gpu.py launches them.
 //
 //   find_in_rows, find_in_pieces
-//                   where each arc has its mirror: the first arc of a row along which a tight arc
-//                   leads back, from a smaller distance; rows ascend, so that it is the smallest
+//                   where each arc has its mirror: the smallest number in a row from which a tight
+//                   arc comes, from a smaller distance, among the arcs that are not too heavy: rows
+//                   ascend by weight
 //   propose_nearer  each tight arc from a smaller distance proposes its tail to its head
 //   count_proposed, pack_proposed
 //                   the proposals for the ghosts of one owner, which are then forgotten
@@ -16,7 +17,8 @@
 //   end_level       the vertices that got theirs in this level
 //
 // The smallest tail wins by atomicMin on unsigned words, of which the greatest, -1, is none.
-// Cost: per arc 4 bytes, its weight, and the distance of its head, at random.
+// Cost: per arc 4 bytes, its weight, and the distance of its head, at random; in rows only of arcs
+// that are not too heavy, and once a tight arc is found, only of those with smaller heads.
 
 #include <mgraph/path_length.cuh>
 
@@ -43,6 +45,7 @@ struct rank_rows {
 
 constexpr long long chunk_arcs = 1024;  // that a warp takes at a time, whatever their rows
 constexpr int lane_arcs = 8;            // that a lane reads before its warp helps
+constexpr u32 no_number = ~0u;
 
 // chunk_arcs of a longer row, or those left.
 struct row_piece {
@@ -84,13 +87,13 @@ template <class Visit> __device__ void for_each_arc(const rank_rows& rows, Visit
   }
 }
 
-__device__ bool is_tight(const rank_rows& rows, long long arc, key_t tail, key_t head) {
-  return extended(tail, rows.weights ? rows.weights[arc] : weight_t(1)) == head;
+__device__ weight_t weight_of(const rank_rows& rows, long long arc) {
+  return rows.weights ? rows.weights[arc] : weight_t(1);
 }
 
-}  // namespace
-
-namespace {
+__device__ bool is_tight(const rank_rows& rows, long long arc, key_t tail, key_t head) {
+  return extended(tail, weight_of(rows, arc)) == head;
+}
 
 __device__ tail_t global_number(const rank_rows& rows, u32 number) {
   if (number - rows.below < rows.owned) return tail_t(rows.first + (number - rows.below));
@@ -99,13 +102,33 @@ __device__ tail_t global_number(const rank_rows& rows, u32 number) {
   return tail_t(rows.bounds[owner] + rows.ghosts[number - rows.shifts[owner]]);
 }
 
-// Whether a shortest path to the row's vertex, at `length`, comes along the mirror of the arc.
-__device__ bool leads_back(const rank_rows& rows, const key_t* distance, long long arc,
-                           key_t length) {
-  const weight_t weight = rows.weights ? rows.weights[arc] : weight_t(1);
-  if (extended(0, weight) > length) return false;
-  const key_t near = distance[rows.heads[arc]];
-  return near < length && extended(near, weight) == length;
+// Whether an arc, and so all that follow in its row, is heavier than a vertex at `length` is far.
+__device__ bool is_too_heavy(const rank_rows& rows, long long arc, key_t length) {
+  return extended(0, weight_of(rows, arc)) > length;
+}
+
+// The arc's head, if a shortest path to the row's vertex, at `length`, comes from it and it is
+// smaller than `best`, else `best`.
+__device__ u32 smaller(const rank_rows& rows, const key_t* distance, long long arc, key_t length,
+                       u32 best) {
+  const u32 number = rows.heads[arc];
+  if (number >= best) return best;
+  const key_t near = distance[number];
+  return near < length && extended(near, weight_of(rows, arc)) == length ? number : best;
+}
+
+// The same of arcs from `first` on, by a warp.
+__device__ u32 smallest_by_warp(const rank_rows& rows, const key_t* distance, long long first,
+                                long long stop, key_t length, u32 best) {
+  const int lane = threadIdx.x & 31;
+  for (; first < stop && !is_too_heavy(rows, first, length); first += 32) {
+    const long long arc = first + lane;
+    if (arc < stop && !is_too_heavy(rows, arc, length))
+      best = smaller(rows, distance, arc, length, best);
+    for (int step = 16; step; step /= 2) best = min(best, __shfl_xor_sync(~0u, best, step));
+    if (!rows.weights && best != no_number) break;  // heads ascend
+  }
+  return best;
 }
 
 }  // namespace
@@ -123,60 +146,49 @@ extern "C" __global__ void find_in_rows(__grid_constant__ const rank_rows rows,
     if (row < rows.owned) length = distance[rows.below + row];
     if (length != infinity && length) {
       arc = rows.indptr[row], stop = rows.indptr[row + 1];
-      if (stop - arc > chunk_arcs) {
+      if (stop - arc > chunk_arcs && !is_too_heavy(rows, arc + chunk_arcs, length)) {
         const u32 count = u32((stop - arc + chunk_arcs - 1) / chunk_arcs);
         const u64 place = atomicAdd(piece_count, u64(count));
         for (u32 i = 0; i < count; ++i) pieces[place + i] = {u32(row), i};
         stop = arc;
       }
     }
-    long long found = -1;
-    for (int i = 0; i < lane_arcs && arc < stop && found < 0; ++i, ++arc) {
-      if (leads_back(rows, distance, arc, length)) found = arc;
-    }
-    u32 unfinished = __ballot_sync(~0u, found < 0 && arc < stop);
-    for (; unfinished; unfinished &= unfinished - 1) {
-      const int owner = __ffs(unfinished) - 1;
-      const long long row_stop = __shfl_sync(~0u, stop, owner);
-      const key_t row_length = __shfl_sync(~0u, length, owner);
-      for (long long first = __shfl_sync(~0u, arc, owner); first < row_stop; first += 32) {
-        const bool hit =
-            first + lane < row_stop && leads_back(rows, distance, first + lane, row_length);
-        const u32 hits = __ballot_sync(~0u, hit);
-        if (!hits) continue;
-        if (lane == owner) found = first + __ffs(hits) - 1;
-        break;
+    u32 best = no_number;
+    for (int i = 0; i < lane_arcs && arc < stop; ++i, ++arc) {
+      if (is_too_heavy(rows, arc, length) || (!rows.weights && best != no_number)) {
+        stop = arc;
+      } else {
+        best = smaller(rows, distance, arc, length, best);
       }
     }
-    if (found >= 0) predecessor[rows.below + row] = global_number(rows, rows.heads[found]);
+    for (u32 left = __ballot_sync(~0u, arc < stop); left; left &= left - 1) {
+      const int owner = __ffs(left) - 1;
+      const u32 found = smallest_by_warp(
+          rows, distance, __shfl_sync(~0u, arc, owner), __shfl_sync(~0u, stop, owner),
+          __shfl_sync(~0u, length, owner), __shfl_sync(~0u, best, owner));
+      if (lane == owner) best = found;
+    }
+    if (best != no_number) predecessor[rows.below + row] = global_number(rows, best);
   }
 }
 
 extern "C" __global__ void find_in_pieces(__grid_constant__ const rank_rows rows,
                                           const key_t* distance, tail_t* predecessor,
                                           const row_piece* pieces, long long count) {
-  const int lane = threadIdx.x & 31;
   for (long long i = first_item() / 32; i < count; i += stride() / 32) {
     const long long row = pieces[i].row;
     const long long begin = rows.indptr[row] + chunk_arcs * pieces[i].index;
     const long long stop = min(begin + chunk_arcs, rows.indptr[row + 1]);
     const key_t length = distance[rows.below + row];
-    for (long long first = begin; first < stop; first += 32) {
-      const bool hit = first + lane < stop && leads_back(rows, distance, first + lane, length);
-      const u32 hits = __ballot_sync(~0u, hit);
-      if (!hits) continue;
-      if (lane == 0) {
-        const u32 head = rows.heads[first + __ffs(hits) - 1];
-        atomicMin(&predecessor[rows.below + row], global_number(rows, head));
-      }
-      break;
-    }
+    const u32 best = smallest_by_warp(rows, distance, begin, stop, length, no_number);
+    if ((threadIdx.x & 31) == 0 && best != no_number)
+      atomicMin(&predecessor[rows.below + row], global_number(rows, best));
   }
 }
 
 // Where arcs have mirrors: the arcs that add nothing, from the rows of vertices without a
-// predecessor; tails are own rows, heads the numbers from which the shortest paths may come. Both
-// are null if the arcs are only counted.
+// predecessor, in which they are the first; tails are own rows, heads the numbers from which the
+// shortest paths may come. Both are null if the arcs are only counted.
 extern "C" __global__ void list_zero_mirrors(__grid_constant__ const rank_rows rows,
                                              const key_t* distance, const unsigned char* is_missing,
                                              u64* cursor, u32* tails, u32* heads) {
@@ -188,8 +200,8 @@ extern "C" __global__ void list_zero_mirrors(__grid_constant__ const rank_rows r
       const long long row = base + __ffs(open) - 1;
       const key_t length = distance[rows.below + row];
       for (long long arc = rows.indptr[row] + lane; arc < rows.indptr[row + 1]; arc += 32) {
-        const weight_t weight = rows.weights ? rows.weights[arc] : weight_t(1);
-        if (extended(0, weight) > length) continue;
+        const weight_t weight = weight_of(rows, arc);
+        if (extended(length, weight) != length) break;
         const u32 number = rows.heads[arc];
         const key_t near = distance[number];
         if (near > length || extended(near, weight) != length) continue;

@@ -10,8 +10,9 @@ for vertices to which only arcs lead that add nothing, breadth-first search alon
              that add nothing, from the vertices that got their predecessor in the level before;
              where arcs have mirrors, the levels of ghosts are sent instead of proposals
 
-Cost: one pass over the arcs, and a second for the arcs that add nothing, if some are needed. Bytes
-sent: a distance, and up to 8 or 12 for a proposal, per ghost.
+Cost: one pass over the arcs, and a second for the arcs that add nothing, if some are needed; where
+arcs have mirrors, over the arcs that are lighter than their vertex is far, since rows ascend by
+weight. Bytes sent: a distance, and up to 8 or 12 for a proposal, per ghost.
 """
 
 from collections.abc import Sequence

@@ -32,12 +32,12 @@ class Proposals:
         self._numbering = np.array([[*starts, graph.locals], graph.partition.bounds])
 
     def find_in_rows(self) -> None:
-        """Take the first tail in each own row from which a tight arc comes, by its mirror."""
+        """Take the smallest tail in each own row from which a tight arc comes, by its mirror."""
         graph = self._graph
         first = np.array([graph.below, graph.owned, graph.first], np.int64)
         _find_in_rows(
             *self._rows, self._distance, self._infinity, self._predecessor, first, graph.ghosts,
-            self._numbering, cancellation.cancel_flag(),
+            self._numbering, graph.weights is None, cancellation.cancel_flag(),
         )  # fmt: skip
         cancellation.raise_if_cancelled()
 
@@ -144,8 +144,9 @@ def _global_number(number, first, ghosts, numbering):
 
 @compiled
 def _find_in_rows(
-    indptr, heads, weights, distance, infinity, predecessor, first, ghosts, numbering, cancel_flag
-):
+    indptr, heads, weights, distance, infinity, predecessor, first, ghosts, numbering, heads_ascend,
+    cancel_flag,
+):  # fmt: skip
     below, owned = first[0], first[1]
     for row in range(owned):
         if cancel_flag[0]:
@@ -153,16 +154,20 @@ def _find_in_rows(
         length = distance[below + row]
         if length == infinity or length == 0:
             continue
+        smallest = np.uint64(heads.size + owned)  # above every local number
         for arc in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
             weight = weights[arc]
             if weight > length:
-                continue
+                break
             head = np.uint64(heads[arc])
             near = distance[head]
-            if near >= length or near + weight != length:
-                continue
-            predecessor[below + row] = _global_number(np.int64(head), first, ghosts, numbering)
-            break
+            if head < smallest and near < length and near + weight == length:
+                smallest = head
+                if heads_ascend:
+                    break
+        if smallest < np.uint64(heads.size + owned):
+            number = _global_number(np.int64(smallest), first, ghosts, numbering)
+            predecessor[below + row] = number
 
 
 @compiled
@@ -181,6 +186,8 @@ def _list_zero_mirrors(indptr, heads, weights, distance, is_missing, below):
             continue
         length = distance[below + row]
         for arc in range(indptr[row], indptr[row + 1]):
+            if length + weights[arc] > length:
+                break
             head = np.uint64(heads[arc])
             near = distance[head]
             if near <= length and near + weights[arc] == length:

@@ -78,7 +78,7 @@ class Proposals:
         return int(total[0])
 
     def find_in_rows(self) -> None:
-        """Take the first tail in each own row from which a tight arc comes, by its mirror."""
+        """Take the smallest tail in each own row from which a tight arc comes, by its mirror."""
         import cupy
 
         chunk = KERNELS.constant("chunk_arcs", **self._defines)

@@ -29,6 +29,8 @@ def global_numbers(graph):
 def assert_rows(graph, size, seed):
     edges = graph.to_edges()
     expected = csr_cpu.build(edges, graph.n, directed=graph.directed, drop_loops=True, merge=False)
+    if graph.weights is not None:
+        csr_cpu.sort_rows_by_weight(expected.indptr, expected.indices, expected.weights)
     ranks = on_ranks(graph, size, lambda exchange, rank_graph: rank_graph, seed)
     bounds = ranks[0].partition.bounds
     assert bounds[0] == 0

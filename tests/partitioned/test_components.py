@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph import EdgeList
-from mgraph.components.partitioned_components import label_components, merge_pairs
+from mgraph.components.partitioned_components import label_components
+from mgraph.components.partitioned_components_cpu import Steps
 from tests.partitioned.ranks import on_ranks
 from tests.strategies import graphs
 
@@ -46,6 +47,6 @@ def test_many_components(size):
 
 def test_merged_pairs_say_the_same():
     one, other = np.array([9, 4, 7, 4]), np.array([5, 9, 8, 9])
-    smallest, others = merge_pairs(one, other)
+    smallest, others = Steps.merge([(one[:1], other[:1]), (one[1:], other[1:])])
     np.testing.assert_array_equal(others, [5, 8, 9])
     np.testing.assert_array_equal(smallest, [4, 7, 4])

@@ -23,8 +23,12 @@ pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
 
 
 def sort_rows(indptr, heads, weights):
-    heads = heads.view(np.uint32)
-    csr_cpu.sort_rows(indptr, heads, np.empty(0, np.int32) if weights is None else weights)
+    assert weights is None
+    csr_cpu.sort_rows(indptr, heads.view(np.uint32), np.empty(0, np.int32))
+
+
+def sort_rows_by_weight(indptr, heads, weights):
+    csr_cpu.sort_rows_by_weight(indptr, heads.view(np.uint32), weights)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +49,7 @@ def host():
         )
         patch.setattr(build_gpu, "copy", lambda array: array.copy())
         patch.setattr(csr_gpu, "sort_rows", sort_rows)
+        patch.setattr(csr_gpu, "sort_rows_by_weight", sort_rows_by_weight)
         yield host
 
 
