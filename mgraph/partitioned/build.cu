@@ -16,6 +16,8 @@ using weight_t = MGRAPH_WEIGHT_T;  // an integer of the weight's size
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
+constexpr weight_t minus_zero = weight_t(u64(1) << (8 * sizeof(weight_t) - 1));  // its bits
+
 namespace {
 
 __device__ long long first_item() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
@@ -128,12 +130,13 @@ extern "C" __global__ void build_list_ghosts(const u32* is_ghost, long long word
   }
 }
 
-// below: the number of ghosts below the own vertices.
+// below: the number of ghosts below the own vertices. -0.0 is written as 0, since rows are sorted by
+// bits. An addition of 0 would also make 0 of the least floats.
 extern "C" __global__ void build_place(const u32* tails, const head_t* heads,
-                                       const weight_t* weights, long long count, u64* cursors,
-                                       const u32* is_ghost, const u64* before, long long first,
-                                       long long owned, long long below, u32* out_heads,
-                                       weight_t* out_weights) {
+                                       const weight_t* weights, int is_float, long long count,
+                                       u64* cursors, const u32* is_ghost, const u64* before,
+                                       long long first, long long owned, long long below,
+                                       u32* out_heads, weight_t* out_weights) {
   for (long long i = first_item(); i < count; i += stride()) {
     const u64 head = u64(heads[i]), position = head - u64(first);
     u64 local = u64(below) + position;
@@ -143,6 +146,8 @@ extern "C" __global__ void build_place(const u32* tails, const head_t* heads,
     }
     const u64 place = atomicAdd(&cursors[tails[i]], 1ULL);
     out_heads[place] = u32(local);
-    if (weights) out_weights[place] = weights[i];
+    if (!weights) continue;
+    const weight_t weight = weights[i];
+    out_weights[place] = is_float && weight == minus_zero ? 0 : weight;
   }
 }

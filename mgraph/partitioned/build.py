@@ -40,8 +40,7 @@ def build(exchange: Exchange, source: EdgeSource, request: Request) -> RankGraph
             steps.count(tails, heads)
         ghosts, ghost_bounds = steps.number()
         for columns in _incoming(exchange, source, partition, rounds, steps, weights=True):
-            tails, heads, *weight = columns
-            steps.place(tails, heads, *(array + array.dtype.type(0) for array in weight))  # no -0.0
+            steps.place(*columns)
         indptr, heads, row_weights = steps.finish()
         messages = [(ghosts[first:stop],) for first, stop in itertools.pairwise(ghost_bounds)]
         exports = tuple(array for (array,) in exchange.all_to_all(messages))

@@ -100,9 +100,8 @@ class Steps:
         return ghosts, ghost_bounds
 
     def place(self, tails: Any, heads: Any, weights: Any = None) -> None:
-        """Put arcs into their rows."""
-        if weights is None:
-            weights = self._weights[:0]
+        """Put arcs into their rows. A weight of -0.0 becomes 0."""
+        weights = self._weights[:0] if weights is None else weights + weights.dtype.type(0)
         _place(
             tails, heads, weights, self._cursor, self._heads, self._weights, self._is_head,
             self._before, np.int64(self._first), np.int64(self._owned), np.int64(self._below),

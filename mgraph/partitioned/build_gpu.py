@@ -150,10 +150,12 @@ class Steps:
         return int(self._before[word]) + earlier.bit_count()
 
     def place(self, tails: Any, heads: Any, weights: Any = None) -> None:
-        """Put arcs into their rows."""
+        """Put arcs into their rows. A weight of -0.0 becomes 0."""
+        dtype = self.request.weight_dtype
+        is_float = dtype is not None and dtype.kind == "f"
         self._launch(
-            "build_place", tails, heads, 0 if weights is None else weights, np.int64(tails.size),
-            self._cursors, self._is_ghost, self._before, self._first, self._owned, self._below,
+            "build_place", tails, heads, 0 if weights is None else weights, np.int32(is_float),
+            np.int64(tails.size), self._cursors, self._is_ghost, self._before, self._first, self._owned, self._below,
             self._heads, 0 if self._weights is None else self._weights,
         )  # fmt: skip
 

@@ -33,12 +33,13 @@ class Exchange(abc.ABC):
         Raises ExchangeLostError.
         """
 
-    def swap(self, messages: Sequence[Message]) -> tuple[list[Message], int]:
+    def swap(self, messages: Sequence[Message], more: int = 0) -> tuple[list[Message], int]:
         """As ``all_to_all``; return also how many elements the first arrays of all messages have.
 
-        So all ranks learn together whether any of them had something to send.
+        So all ranks learn together whether any of them had something to send. more: is added, from
+        each rank.
         """
-        count = np.array([sum(message[0].size for message in messages)], np.int64)
+        count = np.array([sum(message[0].size for message in messages) + more], np.int64)
         received = self.all_to_all([(*message, count) for message in messages])
         return [message[:-1] for message in received], sum(int(each[-1][0]) for each in received)
 

@@ -60,16 +60,16 @@ class NcclExchange(Exchange):
         """Send and receive, see ``Exchange``. NumPy arrays arrive as such."""
         return self.swap(messages)[0]
 
-    def swap(self, messages: Sequence[Message]) -> tuple[list[Message], int]:
+    def swap(self, messages: Sequence[Message], more: int = 0) -> tuple[list[Message], int]:
         """As ``all_to_all``; the number of elements is known from the lengths of all messages."""
         import cupy
 
         if self.size == 1:
-            return list(messages), sum(message[0].size for message in messages)
+            return list(messages), sum(message[0].size for message in messages) + more
         own = messages[self.rank]
         counts = np.array([[array.size for array in message] for message in messages], np.int64)
-        table = np.stack(self.gather_numbers(counts.ravel()))
-        table = table.reshape(self.size, self.size, len(own))  # by sender, receiver and array
+        gathered = np.stack(self.gather_numbers(np.append(counts, more)))
+        table = gathered[:, :-1].reshape(self.size, self.size, len(own))  # sender, receiver, array
         sent = [tuple(map(cupy.ascontiguousarray, map(cupy.asarray, each))) for each in messages]
         received: list[Message] = [
             tuple(
@@ -94,7 +94,7 @@ class NcclExchange(Exchange):
                 )
                 for message in received
             ]
-        return received, int(table[:, :, 0].sum())
+        return received, int(table[:, :, 0].sum() + gathered[:, -1].sum())
 
     def gather_numbers(self, values: np.ndarray) -> list[np.ndarray]:
         """Return a small array of each rank, see ``Exchange``."""

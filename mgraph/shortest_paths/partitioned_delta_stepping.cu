@@ -1,7 +1,8 @@
 // One rank's steps of partitioned_delta_stepping.py on a GPU; the _gpu.py launches them.
 //
-//   delta_settle    relax the arcs of near vertices until none is left: one launch, in which blocks
-//                   meet at a barrier after each iteration, and one block does small ones alone
+//   delta_settle    relax the arcs of near vertices until none is left or the budget is spent: one
+//                   launch, in which blocks meet at a barrier after each iteration, and one block
+//                   does small ones alone
 //   delta_count_to_send, delta_pack
 //                   the near ghosts by owner: positions and lengths
 //   delta_receive   take other ranks' lengths of own vertices
@@ -47,8 +48,8 @@ __device__ team grid_team() {
 extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     delta_settle(__grid_constant__ const rank_rows rows,
                  __grid_constant__ const search_memory memory,
-                 __grid_constant__ const search_limits limits) {
-  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+                 __grid_constant__ const search_limits limits, long long budget) {
+  __shared__ u32 slots[list_slots];
   __shared__ stop_watch cancel_watch;
   __shared__ near_sums block_sums[2];
   if (threadIdx.x == 0) cancel_watch = {limits.cancel_flag, 0, false};
@@ -62,7 +63,9 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
   near_sums found = read_sums(&memory.sums[0]);
   int slot = 0;
   bool odd = false;
-  while (!is_over(found) && !fresh(memory.stopped)) {
+  // It ends with the queue that the next launch reads first, so with an even iteration.
+  while (!is_over(found) && (budget > 0 || odd) && !fresh(memory.stopped)) {
+    budget -= found.vertices + found.pieces;
     if (is_solo(found)) {
       if (blockIdx.x == 0) {
         for (int turn = 0; !is_over(found) && is_solo(found); ++turn, odd = !odd) {
@@ -98,7 +101,9 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     found = read_sums(&memory.sums[slot]);
   }
   barrier.wait();  // all have read the sums
-  if (blockIdx.x == 0 && threadIdx.x < 3) memory.sums[threadIdx.x] = {0, 0};
+  if (blockIdx.x == 0 && threadIdx.x < 3) {
+    memory.sums[threadIdx.x] = threadIdx.x == 0 ? found : near_sums{0, 0};
+  }
 }
 
 // These four append to the queue that delta_settle reads first.
@@ -106,7 +111,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
 extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     delta_push(__grid_constant__ const rank_rows rows, __grid_constant__ const search_memory memory,
                __grid_constant__ const search_limits limits) {
-  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  __shared__ u32 slots[list_slots];
   queues view(rows, memory, limits, &memory.sums[0], true, slots);
   view.expand<true>(grid_team(), memory.counts->settled);
   view.finish();
@@ -116,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     delta_push_pieces(__grid_constant__ const rank_rows rows,
                       __grid_constant__ const search_memory memory,
                       __grid_constant__ const search_limits limits) {
-  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  __shared__ u32 slots[list_slots];
   queues view(rows, memory, limits, &memory.sums[0], true, slots);
   view.expand_pieces<true>(grid_team(), view.pieces(false), memory.counts->pieces);
   view.finish();
@@ -125,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
 extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     delta_pull(__grid_constant__ const rank_rows rows, __grid_constant__ const search_memory memory,
                __grid_constant__ const search_limits limits) {
-  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  __shared__ u32 slots[list_slots];
   queues view(rows, memory, limits, &memory.sums[0], true, slots);
   view.pull(grid_team());
   view.finish();
@@ -135,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     delta_pull_pieces(__grid_constant__ const rank_rows rows,
                       __grid_constant__ const search_memory memory,
                       __grid_constant__ const search_limits limits) {
-  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  __shared__ u32 slots[list_slots];
   queues view(rows, memory, limits, &memory.sums[0], true, slots);
   view.pull_pieces(grid_team(), memory.counts->pieces);
   view.finish();
@@ -172,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
                   __grid_constant__ const search_memory memory,
                   __grid_constant__ const search_limits limits, const u32* positions,
                   const key_t* lengths, long long count) {
-  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  __shared__ u32 slots[list_slots];
   queues view(rows, memory, limits, &memory.sums[0], true, slots);
   for_each_item(count, [&](long long i, bool is_item) {
     const u32 number = is_item ? positions[i] + rows.below : 0;
@@ -203,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
                   __grid_constant__ const search_memory memory,
                   __grid_constant__ const search_limits limits, key_t old_threshold, u32* other_far,
                   u64* other_count) {
-  __shared__ u32 slots[3 * buffer_slots * threads / 32];
+  __shared__ u32 slots[list_slots];
   queues view(rows, memory, limits, &memory.sums[0], true, slots);
   for_each_item(memory.counts->far, [&](long long i, bool is_item) {
     const u32 number = is_item ? memory.far[i] : 0;

@@ -11,12 +11,13 @@ where it is the best length that the rank knows of. Vertices with a distance bel
 near, the others far. An arc is light if the length that it leads to is below the threshold, else
 heavy; rows ascend by weight, so that a vertex's light arcs are the first of its row.
 
-    settle   relax the light arcs of near vertices until none of the rank's own is near. A ghost has
+    settle   relax the light arcs of near vertices until none of the rank's own is near, or until
+             many have been expanded, so that other ranks need not wait for all of them. A ghost has
              no arcs here: one that is near waits to be sent, and one that is far need not be sent
              yet.
     send     the distances of near ghosts to their owners, of each ghost one; take what other ranks
-             send, where it is better than what is known. Again from the first step, if more was
-             sent than may be late.
+             send, where it is better than what is known. Again from ``settle``, if a rank has
+             near vertices left, or if more was sent than may be late.
     push     relax the heavy arcs of the vertices that this step has settled; or
     pull     if the vertices that are not settled have few arcs: every rank sends the distances of
              its vertices that are ghosts elsewhere, and each vertex that is not settled takes the
@@ -51,6 +52,8 @@ from mgraph.shortest_paths.problem import infinity_of
 
 ARCS_SHARE = 1 / 16
 FEW_ARCS = {"cpu": 1 << 18, "gpu": 1 << 22}  # per rank
+BUDGET_SHARE = 1 / 64  # of a rank's vertices, that it expands before it sends
+FEW_VERTICES = {"cpu": 1 << 12, "gpu": 1 << 18}
 LATE_SHARE = 1 / 1024  # of the vertices, that may be improved late
 PULL_COST = 1 / 4  # of an unsettled vertex's arc, beside one of a settled vertex that is pushed
 TINY, HUGE = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
@@ -139,6 +142,9 @@ def search(
     infinity = infinity_of(dtype)
     own_sources, own_targets = (own(graph, vertices) for vertices in (sources, limits.targets))
     state: Any = Search(graph, dtype, limits.cutoff)
+    budget = max(FEW_VERTICES[graph.backend], int(BUDGET_SHARE * graph.owned))
+    if graph.size == 1:
+        budget = int(np.iinfo(np.int64).max)
     steps = Steps(graph, delta)
     threshold = _after(dtype.type(0), steps.delta, infinity)
     state.begin(own_sources, threshold)
@@ -148,8 +154,9 @@ def search(
         late = 0 if is_last else steps.late
         sent = late + 1
         while sent > late:
-            state.settle(threshold)
-            received, sent = exchange.swap(state.outgoing())
+            is_done = state.settle(threshold, budget)
+            more = 0 if is_done else late + 1
+            received, sent = exchange.swap(state.outgoing(), more)
             rounds += 1
             for rank, (positions, lengths) in enumerate(received):
                 if rank != exchange.rank and positions.size:

@@ -47,14 +47,15 @@ class Search:
         self._near[: numbers.size] = numbers
         self._counts[_NEAR_COUNT] = numbers.size
 
-    def settle(self, threshold: Any) -> None:
-        """Relax the light arcs of near vertices until none is left."""
+    def settle(self, threshold: Any, budget: int) -> bool:
+        """Relax the light arcs of near vertices, of about ``budget``; return if none is left."""
         self._threshold = threshold
         _settle(
             *self._rows, *self._queues, self._counts, self._range, self._settled,
-            self._settled_bits, threshold, self._cutoff, cancellation.cancel_flag(),
+            self._settled_bits, threshold, self._cutoff, budget, cancellation.cancel_flag(),
         )  # fmt: skip
         cancellation.raise_if_cancelled()
+        return bool(self._counts[_NEAR_COUNT] == 0)
 
     def settled_arcs(self) -> tuple[int, int]:
         """Return the arcs of vertices that this step settled, and of those settled first by it."""
@@ -151,10 +152,11 @@ def _queue(number, length, distance, place, near, far, to_send, counts, own, thr
 @compiled
 def _settle(
     indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, bits,
-    threshold, cutoff, cancel_flag,
+    threshold, cutoff, budget, cancel_flag,
 ):  # fmt: skip
     """Relax light arcs, the first of each row. settled: receives the vertices, with their bits."""
-    while counts[_NEAR_COUNT] > 0 and not cancel_flag[0]:
+    while counts[_NEAR_COUNT] > 0 and budget > 0 and not cancel_flag[0]:
+        budget -= 1
         number = near[np.uint64(counts[_BEGIN])]
         counts[_BEGIN] = counts[_BEGIN] + 1 if counts[_BEGIN] + 1 < near.size else 0
         counts[_NEAR_COUNT] -= 1

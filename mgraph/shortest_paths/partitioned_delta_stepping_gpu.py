@@ -115,14 +115,17 @@ class Search:
         lengths = primitives_gpu.full(sources.size, 0, self._key)
         self.receive(cupy.asarray(sources.astype(np.uint32)), lengths)
 
-    def settle(self, threshold: Any) -> None:
-        """Relax the light arcs of near vertices until none is left."""
+    def settle(self, threshold: Any, budget: int) -> bool:
+        """Relax the light arcs of near vertices, of about ``budget``; return if none is left."""
         self._threshold = threshold
         primitives_gpu.fill(self._arrived, 0)
         kernel = KERNELS.kernel("delta_settle", **self._defines)
         threads = self._constant("threads")
         blocks = resident_blocks(kernel, threads, 0, "a search", "use backend cpu")
-        launch_resident(kernel, blocks, threads, (self._rows, self._memory(), self._limits()))
+        arguments = self._rows, self._memory(), self._limits(), np.int64(budget)
+        launch_resident(kernel, blocks, threads, arguments)
+        self._found, near = self._read()
+        return not near
 
     def settled_arcs(self) -> tuple[int, int]:
         """Return the arcs of vertices that this step settled, and of those settled first by it."""
@@ -157,7 +160,6 @@ class Search:
         import cupy
 
         graph, size = self._graph, np.int32(self._graph.size)
-        self._found = self._read()[0]
         count = int(self._found["to_send"])
         cancellation.raise_if_cancelled()
         ends = np.zeros(graph.size, np.int64)
@@ -204,10 +206,10 @@ class Search:
         return near + int(counts["to_send"])
 
     def _read(self) -> tuple[Any, int]:
-        """Return the lengths of lists, and of the near queue."""
+        """Return the lengths of lists, and what the near queue has: vertices and pieces."""
         size, dtype = self._counts.size, self._struct("list_counts").dtype
         control = self._control[: size + 1].get()
-        return control[:size].view(dtype)[0], int(control[size:].view(np.uint32)[0])
+        return control[:size].view(dtype)[0], int(control[size:].view(np.uint32).sum())
 
     def lengths(self, positions: np.ndarray) -> np.ndarray:
         """Return the tentative distances of own vertices."""

@@ -4,9 +4,10 @@
 
 #include "partitioned_lists.cuh"
 
-constexpr int range_arcs = 1024;    // of a row, at most, that are read at a time
+constexpr int range_arcs = 256;     // of a row, at most, that are read at a time
 constexpr u32 solo_vertices = 256;  // at most, of an iteration that one block does
-constexpr int lane_arcs = 16;       // of a row that a lane pulls along before its warp helps
+constexpr int list_slots = 4 * buffer_slots * threads / 32;  // of a block, in shared memory
+constexpr int lane_arcs = 16;  // of a row that a lane pulls along before its warp helps
 
 struct search_limits {
   key_t threshold;
@@ -94,15 +95,18 @@ struct queues {
   const search_limits& limits;
   near_sums* sums;
   bool odd;
-  buffer near_buffer, far_buffer, send_buffer;
+  buffer near_buffer, far_buffer, send_buffer, settled_buffer;
+  u64 settled_arcs, first_arcs;  // this lane's
 
   __device__ queues(const rank_rows& rows, const search_memory& memory, const search_limits& limits,
                     near_sums* sums, bool odd, u32* slots)
-      : rows(rows), memory(memory), limits(limits), sums(sums), odd(odd) {
-    u32* own_slots = slots + 3 * buffer_slots * (threadIdx.x / 32);
+      : rows(rows), memory(memory), limits(limits), sums(sums), odd(odd), settled_arcs(0),
+        first_arcs(0) {
+    u32* own_slots = slots + 4 * buffer_slots * (threadIdx.x / 32);
     near_buffer = {own_slots, 0};
     far_buffer = {own_slots + buffer_slots, 0};
     send_buffer = {own_slots + 2 * buffer_slots, 0};
+    settled_buffer = {own_slots + 3 * buffer_slots, 0};
   }
 
   __device__ const u32* near() const { return memory.near + (odd ? rows.owned : 0); }
@@ -129,11 +133,25 @@ struct queues {
     if (is_item) memory.to_send[place] = number;
   }
 
-  // After the last push: the lists are complete.
+  __device__ void flush_settled(bool is_item, u32 number) const {
+    const u32 place = take_places(&memory.counts->settled, is_item);
+    if (is_item) memory.settled[place] = number;
+  }
+
+  // After the last push: the lists and sums are complete.
   __device__ void finish() {
     near_buffer.empty([&](bool is_item, u32 number) { flush_near(is_item, number); });
     far_buffer.empty([&](bool is_item, u32 number) { flush_far(is_item, number); });
     send_buffer.empty([&](bool is_item, u32 number) { flush_send(is_item, number); });
+    settled_buffer.empty([&](bool is_item, u32 number) { flush_settled(is_item, number); });
+    for (int step = 16; step; step /= 2) {
+      settled_arcs += __shfl_down_sync(~0u, settled_arcs, step);
+      first_arcs += __shfl_down_sync(~0u, first_arcs, step);
+    }
+    if ((threadIdx.x & 31) == 0 && settled_arcs) {
+      atomicAdd(&memory.counts->settled_arcs, settled_arcs);
+      atomicAdd(&memory.counts->first_arcs, first_arcs);
+    }
   }
 
   // Lists near numbers that are not listed yet: own vertices in the queue, ghosts to be sent.
@@ -207,7 +225,7 @@ struct queues {
 
   // Takes a vertex from the near queue, by all lanes of a warp; returns whether its light arcs must
   // be relaxed: not if they were at the same length.
-  __device__ bool take(bool is_item, u32 number, long long row_arcs, key_t* length) const {
+  __device__ bool take(bool is_item, u32 number, long long row_arcs, key_t* length) {
     bool is_first = false, is_known = true, is_open = false;
     *length = 0;
     if (is_item) {
@@ -221,16 +239,10 @@ struct queues {
       u32* word = &memory.is_settled[row / 32];
       is_first = !(fresh(word) & bit) && !(atomicOr(word, bit) & bit);
     }
-    list_counts* counts = memory.counts;
-    const u32 place = take_places(&counts->settled, is_first);
-    if (is_first) memory.settled[place] = number;
-    u64 arcs = is_first ? u64(row_arcs) : 0, first_arcs = is_known ? 0 : arcs;
-    for (int step = 16; step; step /= 2) {
-      arcs += __shfl_down_sync(~0u, arcs, step);
-      first_arcs += __shfl_down_sync(~0u, first_arcs, step);
-    }
-    if ((threadIdx.x & 31) == 0 && arcs) atomicAdd(&counts->settled_arcs, arcs);
-    if ((threadIdx.x & 31) == 0 && first_arcs) atomicAdd(&counts->first_arcs, first_arcs);
+    settled_buffer.push(is_first, number,
+                        [&](bool is_new, u32 item) { flush_settled(is_new, item); });
+    settled_arcs += is_first ? row_arcs : 0;
+    first_arcs += is_known ? 0 : row_arcs;
     return is_open;
   }
 

@@ -10,7 +10,7 @@ from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu
 from tests.partitioned import test_bfs, test_components
 from tests.partitioned.ranks import on_ranks
-from tests.partitioned.test_delta_stepping import assert_same
+from tests.partitioned.test_delta_stepping import assert_same, tunings
 from tests.strategies import graphs
 
 pytestmark = pytest.mark.gpu
@@ -49,6 +49,7 @@ def test_distances_and_predecessors(data, size):
         size,
         data.draw(vertices),
         data.draw(st.sampled_from([None, 1e-3, 5.0, 1e12])),
+        tuning=data.draw(tunings),
         on="gpu",
         targets=data.draw(st.none() | vertices),
         stop_at=data.draw(st.sampled_from(["first", "last"])),

@@ -63,6 +63,16 @@ def test_the_rows_are_the_graphs(graph, size, seed):
     assert_rows(graph, size, seed)
 
 
+def test_negative_zeros_are_zeros():
+    """Rows are in one order, whatever the sign of their zeros; the least floats stay."""
+    weight = np.array([-0.0, 0.0, 1.4e-45, -0.0], np.float32)
+    edges = EdgeList([0, 0, 0, 0], [4, 1, 2, 3], weight)
+    (source,), request = divide(edges, 1), Request(5, weight.dtype, True)
+    (rank,) = run_ranks(1, lambda exchange: build.build(exchange, source, request))
+    np.testing.assert_array_equal(rank.heads, [1, 3, 4, 2])
+    np.testing.assert_array_equal(rank.weights.view(np.int32), [0, 0, 0, 1])
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_ranges_of_about_equal_arcs(size):
     model = mgraph.CopyModel(30_000, 5, weights=(1, 9))

@@ -1,5 +1,8 @@
 """Shortest paths over any number of ranks are those of one device, predecessors included."""
 
+from contextlib import ExitStack
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,12 +10,31 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph import CopyModel
-from mgraph.shortest_paths import partitioned_delta_stepping
+from mgraph.shortest_paths import partitioned_delta_stepping, partitioned_delta_stepping_cpu
 from mgraph.shortest_paths.partitioned_delta_stepping import Limits
 from mgraph.shortest_paths.problem import check_request
 from mgraph.shortest_paths.sssp import sssp
 from tests.partitioned.ranks import on_ranks
 from tests.strategies import graphs
+
+# What decides when a rank sends, pulls, and lets vertices be late, and extremes of it.
+tunings = st.fixed_dictionaries(
+    {
+        "FEW_VERTICES": st.sampled_from([1, 1 << 20]),
+        "LATE_SHARE": st.sampled_from([0, 1]),
+        "PULL_COST": st.sampled_from([0, 1 / 4, 1e9]),
+    }
+)
+
+
+def tuned(few_vertices=None, **values):
+    stack = ExitStack()
+    if few_vertices is not None:
+        some = dict.fromkeys(("cpu", "gpu"), few_vertices)
+        stack.enter_context(mock.patch.dict(partitioned_delta_stepping.FEW_VERTICES, some))
+    for name, value in values.items():
+        stack.enter_context(mock.patch.object(partitioned_delta_stepping, name, value))
+    return stack
 
 
 def searched(
@@ -38,13 +60,15 @@ def searched(
     return distance, predecessor, found[0].rounds
 
 
-def assert_same(graph, size, sources, delta=None, on="cpu", **options):
+def assert_same(graph, size, sources, delta=None, on="cpu", tuning=None, **options):
     expected = sssp(
         graph, sources, method="dijkstra", backend="cpu", joint=True, predecessors=True, **options
     )
-    distance, predecessor, rounds = searched(
-        graph, size, sources, delta=delta, backend=on, **options
-    )
+    values = dict(tuning or {})
+    with tuned(values.pop("FEW_VERTICES", None), **values):
+        distance, predecessor, rounds = searched(
+            graph, size, sources, delta=delta, backend=on, **options
+        )
     assert distance.dtype == expected.distance.dtype
     np.testing.assert_array_equal(distance, expected.distance)
     np.testing.assert_array_equal(predecessor, expected.predecessor)
@@ -61,6 +85,7 @@ def test_distances_and_predecessors_are_one_devices(data, size):
         size,
         data.draw(vertices),
         data.draw(st.sampled_from([None, 1e-3, 5.0, 1e12])),
+        tuning=data.draw(tunings),
         targets=data.draw(st.none() | vertices),
         stop_at=data.draw(st.sampled_from(["first", "last"])),
         cutoff=data.draw(st.none() | st.floats(0, 2000)),
@@ -76,3 +101,42 @@ def test_larger_graphs(dtype, size):
     graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
     assert assert_same(graph, size, [7]) < 300
     assert_same(graph, size, [19_999, 3], targets=[11, 12])
+
+
+@pytest.mark.parametrize(("pull_cost", "name"), [(0, "pull"), (1e9, "push")])
+def test_directions(pull_cost, name):
+    """Where pulling costs little all steps do it, else those after which arcs are left push."""
+    model = CopyModel(5000, 5, weights=(1, 40))
+    edges, _ = model.edges(backend="cpu")
+    graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
+    search, calls = partitioned_delta_stepping_cpu.Search, []
+    with ExitStack() as stack:
+        for method in ("push", "pull"):
+            function = getattr(search, method)
+            noted = mock.patch.object(
+                search, method, lambda self, f=function, m=method: (calls.append(m), f(self))
+            )
+            stack.enter_context(noted)
+        assert_same(graph, 2, [7], 3, tuning={"PULL_COST": pull_cost})
+    assert len(calls) > 8
+    assert calls.count(name) >= 0.8 * len(calls)
+
+
+def test_ranks_send_before_they_are_done():
+    """A rank that has expanded many vertices sends what it knows."""
+    model = CopyModel(5000, 5, weights=(1, 40))
+    edges, _ = model.edges(backend="cpu")
+    graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
+    rounds = [
+        assert_same(graph, 2, [7], 1e9, tuning={"FEW_VERTICES": few, "LATE_SHARE": 0})
+        for few in (1 << 20, 1)
+    ]
+    assert rounds[0] < 20 < 40 < rounds[1]
+
+
+def test_few_vertices_may_be_late():
+    model = CopyModel(5000, 5, weights=(1, 40))
+    edges, _ = model.edges(backend="cpu")
+    graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
+    rounds = [assert_same(graph, 2, [7], 3, tuning={"LATE_SHARE": late}) for late in (0, 1)]
+    assert rounds[1] < rounds[0]

@@ -15,7 +15,7 @@ from mgraph.shortest_paths import partitioned_bfs_gpu, partitioned_delta_steppin
 from tests import emulator
 from tests.partitioned import test_bfs, test_components
 from tests.partitioned.ranks import on_ranks
-from tests.partitioned.test_delta_stepping import assert_same
+from tests.partitioned.test_delta_stepping import assert_same, tunings
 from tests.steiner import emulated
 from tests.strategies import graphs
 
@@ -73,6 +73,15 @@ def test_the_same_rows_as_on_cores(host, graph, size, seed):
         assert (one.min_weight, one.max_weight) == (other.min_weight, other.max_weight)
 
 
+def test_negative_zeros_are_zeros(host):
+    weight = np.array([-0.0, 0.0, 1.4e-45, -0.0], np.float32)
+    edges = EdgeList([0, 0, 0, 0], [4, 1, 2, 3], weight)
+    graph = csr_cpu.build(edges, 5, directed=True, drop_loops=True, merge=False)
+    (rank,) = on_ranks(graph, 1, lambda exchange, rank_graph: rank_graph, backend="gpu")
+    np.testing.assert_array_equal(rank.heads, [1, 3, 4, 2])
+    np.testing.assert_array_equal(rank.weights.view(np.int32), [0, 0, 0, 1])
+
+
 @given(data=st.data(), size=st.integers(1, 3))
 @settings(deadline=None, max_examples=40)
 def test_distances_and_predecessors_are_one_devices(host, data, size):
@@ -84,6 +93,7 @@ def test_distances_and_predecessors_are_one_devices(host, data, size):
         size,
         data.draw(vertices),
         data.draw(st.sampled_from([None, 1e-3, 5.0, 1e12])),
+        tuning=data.draw(tunings),
         on="gpu",
         targets=data.draw(st.none() | vertices),
         stop_at=data.draw(st.sampled_from(["first", "last"])),
