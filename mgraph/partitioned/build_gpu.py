@@ -155,7 +155,8 @@ class Steps:
         is_float = dtype is not None and dtype.kind == "f"
         self._launch(
             "build_place", tails, heads, 0 if weights is None else weights, np.int32(is_float),
-            np.int64(tails.size), self._cursors, self._is_ghost, self._before, self._first, self._owned, self._below,
+            np.int64(tails.size), self._cursors, self._is_ghost, self._before, self._first,
+            self._owned, self._below,
             self._heads, 0 if self._weights is None else self._weights,
         )  # fmt: skip
 
