@@ -9,6 +9,7 @@ import mgraph
 from mgraph import timings
 from mgraph.cli.help import command, option
 from mgraph.cli.options import (
+    CLUSTER,
     METHOD,
     NUMBER,
     OUTPUT,
@@ -32,7 +33,7 @@ from mgraph.cli.options import (
 from mgraph.cli.preparation import preparing
 from mgraph.compilation import Stopwatch
 from mgraph.core.arrays import on_gpu
-from mgraph.core.choices import Ids, SsspMethod
+from mgraph.core.choices import Ids, Partition, SsspMethod
 from mgraph.core.formatting import (
     digits_of,
     format_parts,
@@ -132,6 +133,13 @@ def read_sources(file: str) -> list[str]:
     group=OUTPUT,
     help="Sources per task and part.  [default: as their number and memory allow]",
 )
+@choice_option(
+    "--partition",
+    Partition,
+    "auto",
+    "Whether all workers hold one graph together; auto: a dataset's that does not fit a worker.",
+    group=CLUSTER,
+)
 @compression_option
 @resume_option
 @overwrite_option("the results in DIR, or the trace")
@@ -141,9 +149,10 @@ def sssp(location: str, source: str | None, **options: Any) -> None:
     """Find shortest paths in GRAPH, a dataset or a graph file.
 
     Give one of --source, --sources and --random. Weights must be 0 or more; without weights, hops
-    are counted. Many sources fan out over a cluster, whose workers each read the graph. With --out,
-    DIR holds one row per source and vertex reached: source, vertex, distance, predecessor. V is a
-    vertex's own id where GRAPH has ids, as convert keeps them, else its number.
+    are counted. Many sources fan out over a cluster, whose workers each read the graph; the arcs of
+    one that does not fit a worker are spread over all. With --out, DIR holds one row per source and
+    vertex reached: source, vertex, distance, predecessor. V is a vertex's own id where GRAPH has
+    ids, as convert keeps them, else its number.
     """
     selections = [name for name in ("sources", "random") if options[name] is not None]
     if len(selections) + (source is not None) != 1:
@@ -166,7 +175,7 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
     refuse(
         (
             "scheduler", "scheduler_file", "workers", "dashboard", "batch", "power_limit", "resume",
-            "no_predecessors", "compression",
+            "no_predecessors", "compression", "partition",
         ),
         "applies to many sources, or to one with --out",
     )  # fmt: skip
@@ -290,6 +299,7 @@ def _search_over_cluster(location: str, source: str | None, options: dict[str, A
     names = (
         "random", "seed", "method", "backend", "cutoff", "delta", "set_point", "power_limit",
         "symmetrise", "ids", "batch", "compression", "resume", "overwrite", "heap_threshold",
+        "partition",
     )  # fmt: skip
     selection = {name: options[name] for name in connection}
     cluster = cluster_spec(**selection, edges=peek_edges(location))

@@ -33,7 +33,8 @@ def label_components(exchange: Exchange, graph: RankGraph) -> Any:
         from mgraph.components.partitioned_components_cpu import Steps  # type: ignore[assignment]
     steps: Any = Steps(graph)
     own_labels = steps.label_own()
-    received = exchange.all_to_all([(own_labels[exports],) for exports in graph.exports])
+    sent = [(own_labels[exports].astype(np.uint32),) for exports in graph.exports]
+    received = exchange.all_to_all(sent)
     pairs = steps.merge([steps.unite([labels for (labels,) in received])])
     smallest, labels = _merge_over_ranks(exchange, pairs, steps)
     stops = steps.find_bounds(labels)

@@ -8,6 +8,7 @@ import numpy as np
 from mgraph.components.edge_components_cpu import EdgeComponents
 from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.union_find_cpu import flatten, join
+from mgraph.partitioned.partition import number_dtype
 from mgraph.partitioned.rank_graph import RankGraph
 
 
@@ -17,7 +18,7 @@ class Steps:
     def __init__(self, graph: RankGraph) -> None:
         """Allocate nothing yet."""
         self._graph = graph
-        self._dtype = np.dtype(np.int32 if graph.locals < 1 << 31 else np.int64)
+        self._dtype = number_dtype(graph.locals)
 
     def label_own(self) -> np.ndarray:
         """Return the positions of own vertices' labels, by the arcs between own vertices."""
@@ -75,7 +76,7 @@ class Steps:
     def finish(self, labels: np.ndarray, smallest: np.ndarray) -> np.ndarray:
         """Return the own vertices' labels, global numbers, where some labels become others."""
         graph = self._graph
-        dtype = np.dtype(np.int32 if graph.n < 1 << 31 else np.int64)
+        dtype = number_dtype(graph.n)
         final = np.arange(graph.first, graph.first + graph.owned, dtype=dtype)
         final[labels - graph.first] = smallest
         return final[self._own]

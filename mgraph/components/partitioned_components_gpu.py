@@ -8,6 +8,7 @@ import numpy as np
 from mgraph.components.edge_components_gpu import EdgeComponents
 from mgraph.core import primitives_gpu
 from mgraph.core.rows import row_pieces
+from mgraph.partitioned.partition import number_dtype
 from mgraph.partitioned.rank_graph import RankGraph
 
 _CHUNK_ARCS = 1 << 27
@@ -19,7 +20,7 @@ class Steps:
     def __init__(self, graph: RankGraph) -> None:
         """Allocate nothing yet."""
         self._graph = graph
-        self._dtype = np.dtype(np.int32 if graph.locals < 1 << 31 else np.int64)
+        self._dtype = number_dtype(graph.locals)
 
     def label_own(self) -> Any:
         """Return the positions of own vertices' labels, by the arcs between own vertices."""
@@ -98,7 +99,7 @@ class Steps:
         import cupy
 
         graph = self._graph
-        dtype = np.dtype(np.int32 if graph.n < 1 << 31 else np.int64)
+        dtype = number_dtype(graph.n)
         final = cupy.arange(graph.first, graph.first + graph.owned, dtype=dtype)
         final[labels - graph.first] = smallest.astype(dtype)
         return final[self._own]

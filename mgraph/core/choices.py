@@ -22,6 +22,7 @@ ForestMethod = Literal["auto", "filter_boruvka", "filter_kruskal", "boruvka", "p
 KnapsackMethod = Literal["auto", "dynamic_program", "branch_and_bound"]
 KnapsackKey = Literal["bound", "profit"]
 Ids = Literal["original", "number"]
+Partition = Literal["auto", "always", "never"]
 
 
 def did_you_mean(name: Any, choices: Iterable[str]) -> str:

@@ -24,6 +24,9 @@ class EdgeSource(Protocol):
         """Return a block, as NumPy arrays or as CuPy arrays."""
 
 
+NARROW_HEADS = 1 << 32  # up to so many vertices, the heads of arcs are sent in 32 bits
+
+
 class HeldEdges:
     """Edges that are in memory."""
 
@@ -50,7 +53,7 @@ class Request(NamedTuple):
     @property
     def head_dtype(self) -> np.dtype:
         """The type in which the heads of arcs are sent: global numbers."""
-        return np.dtype(np.uint32 if self.n <= 1 << 32 else np.int64)
+        return np.dtype(np.uint32 if self.n <= NARROW_HEADS else np.int64)
 
 
 def check_locals(owned: int, ghosts: int) -> None:

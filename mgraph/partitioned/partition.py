@@ -7,6 +7,7 @@ import numpy as np
 
 MAX_BUCKETS = 1 << 20  # of neighbouring vertices, between which ranges are cut
 VERTEX_BYTES = 16  # that a vertex needs beside its arcs
+NARROW_N = 1 << 31  # from so many vertices on, numbers take 64 bits
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Partition:
     def owner(self, vertices: Any) -> Any:
         """Return the rank that owns each vertex."""
         return np.searchsorted(self.bounds[1:-1], vertices, side="right")
+
+
+def number_dtype(n: int) -> np.dtype:
+    """Return the type of numbers below n, and of -1: int32, or int64."""
+    return np.dtype(np.int32 if n < NARROW_N else np.int64)
 
 
 def bucket_shift(n: int) -> int:

@@ -18,9 +18,8 @@ weight. Bytes sent: a distance, and up to 8 or 12 for a proposal, per ghost.
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mgraph.partitioned.exchange import Exchange
+from mgraph.partitioned.partition import number_dtype
 from mgraph.partitioned.rank_graph import RankGraph
 
 
@@ -39,7 +38,7 @@ def find_predecessors(
             Proposals,
         )
     refresh_ghosts(exchange, graph, distance)
-    dtype = np.dtype(np.int32 if graph.n < 1 << 31 else np.int64)
+    dtype = number_dtype(graph.n)
     proposals: Any = Proposals(graph, distance, infinity, dtype)
     if graph.directed:
         proposals.propose_nearer()

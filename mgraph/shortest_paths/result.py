@@ -24,13 +24,16 @@ class Reached(NamedTuple):
 
 
 def summarize(distance: Any) -> Reached:
-    """Return what a search reached, and wait for it. distance: ``(n,)``, where it is."""
+    """Return what a search reached, and wait for it; 0 and 0 for nothing.
+
+    distance: of some vertices, where it is.
+    """
     if on_gpu(distance):
         from mgraph.shortest_paths import reached_rows_gpu
 
         return Reached(*reached_rows_gpu.summarize(distance))
     reached = distance[distance != infinity_of(distance.dtype)]
-    return Reached(reached.size, reached.max().item())
+    return Reached(reached.size, reached.max(initial=0).item())
 
 
 class Path(NamedTuple):

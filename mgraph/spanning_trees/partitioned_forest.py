@@ -29,6 +29,7 @@ from mgraph.core import cancellation
 from mgraph.core.edges import EdgeList
 from mgraph.core.union_find_cpu import flatten, join_edges
 from mgraph.partitioned.exchange import Exchange
+from mgraph.partitioned.partition import number_dtype
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 
 LIGHT_EDGES = 2.0  # per vertex
@@ -49,7 +50,7 @@ def spanning_forest(
     forest = _merge_over_ranks(exchange, forest, n, threads)
     if bound is None:  # all edges were light
         return forest
-    labels = np.arange(n if exchange.rank == 0 else 0, dtype=np.int32 if n < 1 << 31 else np.int64)
+    labels = np.arange(n if exchange.rank == 0 else 0, dtype=number_dtype(n))
     if exchange.rank == 0:
         join_edges(forest.src, forest.dst, labels)
         flatten(labels, 0, n)

@@ -1,6 +1,7 @@
 """The kernels of partitioned graphs in the emulator give the CPU's graph, distances and parents."""
 
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu, csr_gpu, primitives_gpu
-from mgraph.partitioned import build_gpu
+from mgraph.partitioned import build_gpu, edge_source, partition
 from mgraph.shortest_paths import partitioned_bfs_gpu, partitioned_delta_stepping_gpu
 from tests import emulator
 from tests.partitioned import test_bfs, test_components
@@ -99,6 +100,19 @@ def test_distances_and_predecessors_are_one_devices(host, data, size):
         stop_at=data.draw(st.sampled_from(["first", "last"])),
         cutoff=data.draw(st.none() | st.floats(0, 2000)),
     )
+
+
+@given(data=st.data(), size=st.integers(1, 3))
+@settings(deadline=None, max_examples=20)
+def test_numbers_of_64_bits(host, data, size):
+    graph = data.draw(graphs(dtypes=("float32", "int32")))
+    host.seed = data.draw(st.integers(1, 1 << 30))
+    sources = data.draw(st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=2))
+    with (
+        mock.patch.object(partition, "NARROW_N", 2),
+        mock.patch.object(edge_source, "NARROW_HEADS", 2),
+    ):
+        assert_same(graph, size, sources, on="gpu", tuning=data.draw(tunings))
 
 
 @given(data=st.data(), size=st.integers(1, 3))

@@ -201,6 +201,7 @@ class GraphOperation(BatchOperation):
         if self.folder is not None and self.folder.same_as(Folder(self.graph)):
             raise UsageError(f"{self.folder} is the graph; write the results to another folder")
         self.reading = reading_options(reading, symmetrise)
+        self.reading_arguments = dict(reading or {})
         self.names = VertexNames(self.graph, ids, self.reading)
         self.identity = identify(self.graph, self.reading.table.request)
         if self.reading != ReadOptions(symmetrise=symmetrise):
@@ -219,7 +220,7 @@ class GraphOperation(BatchOperation):
             )
         return existing
 
-    def shared_graph(self, run: Run) -> Callable[[], Any]:
+    def shared_graph(self, run: Run) -> Callable[[], Any] | None:
         """Return the function by which a worker reads the graph."""
         return functools.partial(
             read_quietly,

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from mgraph.core.choices import Backend
-from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
+from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
 from mgraph.distributed.operations.partitioned_tasks import (
     BuildPlan,
     RankFacts,
@@ -30,8 +30,9 @@ from mgraph.distributed.operations.spanning_forest_plan import Batches, group_ne
 from mgraph.distributed.operations.streamed_dataset import open_streamed
 from mgraph.errors import UsageError
 from mgraph.io.dataset import EdgeDataset, Part
+from mgraph.io.graph_reader import ReadOptions
 
-_READING = ("src", "dst", "weight", "drop_infinite")
+READING = ("src", "dst", "weight", "drop_infinite")
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class PartitionedPaths:
 
     def release(self) -> None:
         """Let the workers forget the result."""
-        self.graph._run(forget_rank, "release", name=self.name)
+        self.graph.run(forget_rank, "release", name=self.name)
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class PartitionedComponents:
 
     def release(self) -> None:
         """Let the workers forget the result."""
-        self.graph._run(forget_rank, "release", name=self.name)
+        self.graph.run(forget_rank, "release", name=self.name)
 
 
 class PartitionedGraph:
@@ -144,6 +145,20 @@ class PartitionedGraph:
         """Where the workers hold the graph and compute."""
         return self._plan.backend
 
+    @property
+    def length_dtype(self) -> np.dtype:
+        """The type of distances."""
+        from mgraph.shortest_paths.problem import length_dtype_of
+
+        return length_dtype_of(self._weight_facts())
+
+    def _weight_facts(self) -> Any:
+        from mgraph.shortest_paths.problem import WeightFacts
+
+        dtype = None if len(self._plan.dtypes) < 3 else self._plan.dtypes[2]
+        facts = self._facts[0]
+        return WeightFacts(self.n, dtype, facts.min_weight, facts.max_weight)
+
     def __repr__(self) -> str:
         """Return the numbers of vertices, arcs and workers."""
         size = f"n={self.n}, num_arcs={self.num_arcs}, workers={self._ranks.size}"
@@ -179,13 +194,10 @@ class PartitionedGraph:
         -------
         PartitionedPaths
         """
-        from mgraph.shortest_paths.problem import WeightFacts, check_search
+        from mgraph.shortest_paths.problem import check_search
 
-        dtype = None if len(self._plan.dtypes) < 3 else self._plan.dtypes[2]
-        facts = self._facts[0]
         request = check_search(
-            WeightFacts(self.n, dtype, facts.min_weight, facts.max_weight),
-            source, targets=targets, stop_at=stop_at, cutoff=cutoff,
+            self._weight_facts(), source, targets=targets, stop_at=stop_at, cutoff=cutoff,
         )  # fmt: skip
         plan = SearchPlan(
             f"paths-{time.time_ns()}",
@@ -197,7 +209,7 @@ class PartitionedGraph:
             delta,
             predecessors,
         )
-        found = self._run(search_rank, "sssp", progress=progress, plan=plan)
+        found = self.run(search_rank, "sssp", progress=progress, plan=plan)
         return PartitionedPaths(
             self,
             plan.name,
@@ -222,7 +234,7 @@ class PartitionedGraph:
         PartitionedComponents
         """
         name = f"components-{time.time_ns()}"
-        found = self._run(label_rank, "components", progress=progress, name=name)
+        found = self.run(label_rank, "components", progress=progress, name=name)
         # Of equal ones that of the first rank, whose vertices are smaller.
         largest = max(found, key=lambda facts: facts.largest_size)
         return PartitionedComponents(
@@ -243,8 +255,11 @@ class PartitionedGraph:
             )
         )  # fmt: skip
 
-    def _run(self, program: Any, verb: str, progress: Any = None, **options: Any) -> list[Any]:
-        """Run a program at all ranks, one after another."""
+    def run(self, program: Any, verb: str, progress: Any = None, **options: Any) -> list[Any]:
+        """Return ``program(exchange, memory, None, **options)`` of all ranks, which begin at once.
+
+        memory: what the rank keeps, its share of the graph under ``partitioned_tasks.GRAPH``.
+        """
         with self._lock:
             arcs = [facts.arcs for facts in self._facts]
             return self._ranks.run(
@@ -253,7 +268,7 @@ class PartitionedGraph:
             )  # fmt: skip
 
     def _fetch(self, name: str, index: int) -> np.ndarray:
-        pieces = self._run(fetch_rank, "fetch", name=name, index=index)
+        pieces = self.run(fetch_rank, "fetch", name=name, index=index)
         return np.concatenate(pieces)
 
 
@@ -308,12 +323,32 @@ def open_partitioned(
     ...     print(graph.num_arcs, paths.reached)
     3994 1000
     """
-    dataset, options = open_streamed(location, reading, symmetrise, _READING, "partitioned graph")
+    dataset, options = open_streamed(location, reading, symmetrise, READING, "partitioned graph")
     directed = dataset.manifest.directed and not symmetrise
-    with open_cluster(cluster, backend=backend) as opened, ranks_of(opened) as ranks:
+    with (
+        open_cluster(cluster, backend=backend) as opened,
+        partitioned(opened, dataset, options, directed=directed, progress=progress) as graph,
+    ):
+        yield graph
+
+
+@contextlib.contextmanager
+def partitioned(
+    cluster: Cluster,
+    dataset: EdgeDataset,
+    options: ReadOptions,
+    *,
+    directed: bool,
+    progress: TextIO | None,
+) -> Iterator[PartitionedGraph]:
+    """Yield the graph of a dataset that is spread over the workers of an open cluster.
+
+    options: how the dataset is read; directed: whether arcs may lack their mirrors.
+    """
+    with ranks_of(cluster) as ranks:
         plan = BuildPlan(
             dataset.location, dataset.n, tuple(dataset.dtypes), directed, options.drop_infinite,
-            "gpu" if opened.backend == "gpu" else "cpu",
+            "gpu" if cluster.backend == "gpu" else "cpu",
         )  # fmt: skip
         graph = PartitionedGraph(ranks, plan)
         graph._build(dataset, _divide(dataset, ranks.size), progress)

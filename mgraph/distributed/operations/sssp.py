@@ -7,12 +7,15 @@ threads, the distances and predecessors of a batch on a GPU, or of one search on
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 from mgraph.core.arrays import check_integers, checked_vertices, to_python_numbers
-from mgraph.core.choices import Backend, Compression, Ids, SsspMethod
+from mgraph.core.choices import Backend, Compression, Ids, Partition, SsspMethod, check_choice
+from mgraph.core.formatting import pluralize
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.graph_operation import (
@@ -22,7 +25,7 @@ from mgraph.distributed.operations.graph_operation import (
     read_answers,
     total_checksum,
 )
-from mgraph.distributed.operations.operation import Run, Work
+from mgraph.distributed.operations.operation import Outcome, Run, Work
 from mgraph.distributed.operations.results import Results
 from mgraph.distributed.operations.resume import ExistingOutput, Footer
 from mgraph.distributed.operations.sssp_tasks import (
@@ -33,7 +36,11 @@ from mgraph.distributed.operations.sssp_tasks import (
     load_graph,
     search_batch,
 )
-from mgraph.errors import UsageError
+from mgraph.errors import MgraphWarning, UsageError
+from mgraph.io import manifest as manifests
+
+if TYPE_CHECKING:
+    from mgraph.distributed.operations.partitioned_sssp import PartitionedSearches
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,6 +83,7 @@ class SsspOperation(GraphOperation):
 
     verb, unit, format = "sssp", "arcs", "mgraph shortest paths"
     answers_in_manifest = ("searched",)
+    searches: "PartitionedSearches | None"
 
     def __init__(
         self,
@@ -86,11 +94,13 @@ class SsspOperation(GraphOperation):
         batch: int | None,
         compression: Compression,
         options: dict[str, Any],
+        partition: Partition = "auto",
         **more: Any,
     ) -> None:
         """Check what can be checked without the graph. options: of ``mgraph.sssp``."""
         from mgraph.shortest_paths.sssp import prefer_backend
 
+        check_choice("partition", partition, get_args(Partition))
         if sources is not None and more.get("ids", "number") == "number":
             sources = checked_vertices("sources", sources, MAX_N).tolist()
         elif sources is not None:
@@ -102,6 +112,9 @@ class SsspOperation(GraphOperation):
             self.names.early("sources", sources)
         self.sources, self.sample, self.batch = sources, sample, batch
         self.compression, self.options = compression, options
+        self.partition, self.searches = partition, None
+        if partition == "always":
+            self.threaded = False  # a rank of a graph computes on one core
 
     def request(self) -> dict[str, Any]:
         """Return the graph, the sources and every option."""
@@ -111,8 +124,10 @@ class SsspOperation(GraphOperation):
             "random": list(self.sample),
             "ids": self.ids,
         }
-        output = {"compression": self.compression, "batch": self.batch}
+        output: dict[str, Any] = {"compression": self.compression, "batch": self.batch}
         graph = {"sssp": self.identity.name, "symmetrise": self.symmetrise}
+        if self.partition != "auto":
+            output["partition"] = self.partition
         return graph | sources | self.options | output
 
     def adopt(self, existing: ExistingOutput) -> None:
@@ -124,6 +139,33 @@ class SsspOperation(GraphOperation):
         from mgraph.shortest_paths.sssp import check_backend
 
         check_backend(run.cluster.backend, self.options["method"], self.options["power_limit"])
+        self._partition(run)
+
+    def _partition(self, run: Run) -> None:
+        """Spread the graph over the workers, if no worker holds it."""
+        from mgraph.distributed.operations import partitioned_sssp
+
+        chosen = partitioned_sssp.choose_partition(
+            run, self.partition, self.graph, self.reading_arguments, self.symmetrise, self.options
+        )
+        if chosen is None:
+            return
+        if chosen.shortage is not None:
+            workers = pluralize(len(run.cluster.workers), "worker")
+            note = f"{chosen.shortage}: its arcs are spread over {workers}"
+            warnings.warn(note, MgraphWarning, stacklevel=2)
+        self.searches = self._stack.enter_context(
+            partitioned_sssp.partitioned_searches(run, chosen)
+        )
+
+    def run(self, cluster: ClusterLike, progress: TextIO | None) -> Outcome:
+        """Do it; a graph that is spread over the workers is let go of at the end."""
+        with ExitStack() as self._stack:
+            return super().run(cluster, progress)
+
+    def shared_graph(self, run: Run) -> Callable[[], Any] | None:
+        """Return the function by which a worker reads the graph, if each reads it."""
+        return super().shared_graph(run) if self.searches is None else None
 
     def load(self, run: Run) -> None:
         """Read the graph everywhere; draw the sources, and check them."""
@@ -137,11 +179,15 @@ class SsspOperation(GraphOperation):
         self.sources = checked_vertices("sources", self.sources, self.facts.n).tolist()
 
     def work(self, run: Run) -> Work:
-        """Return one task per batch of sources."""
+        """Return one task per batch of sources, or a part per source and worker."""
         has_output = self.folder is not None
-        size = self.batch or choose_batch_size(
-            self.facts, len(self.sources), run.cluster, has_output
-        )
+        if self.searches is not None:
+            self._ask_ranks(run)
+            size = 1
+        else:
+            size = self.batch or choose_batch_size(
+                self.facts, len(self.sources), run.cluster, has_output
+            )
         identity = {
             "graph_identity": self.identity.name,
             "symmetrise": self.symmetrise,
@@ -154,6 +200,8 @@ class SsspOperation(GraphOperation):
             "compression": self.compression,
             "batch": size,
         }
+        if self.searches is not None:
+            identity["ranks"] = self.searches.size
         if self.ids == "original" and self.facts.id_kind is not None:
             identity["ids"] = "original"
         backend = run.cluster.backend
@@ -161,11 +209,38 @@ class SsspOperation(GraphOperation):
             identity, self.folder, self.compression, backend, self.options, self.facts, run.holder,
             writes_ids=self.ids == "original",
         )  # fmt: skip
+        if self.searches is not None:
+            parts = list(range(len(self.sources) * self.searches.size))
+            kept = self.kept(run, self.plan.footer, len(parts))
+            return Work(search_batch, parts, [0] * len(parts), {}, kept)
         starts = range(0, len(self.sources), size)
         batches = [(i, self.sources[start : start + size]) for i, start in enumerate(starts)]
         sizes = [self.facts.num_arcs * len(sources) for _, sources in batches]
         kept = self.kept(run, self.plan.footer, len(batches))
         return Work(search_batch, batches, sizes, {"plan": self.plan}, kept)
+
+    def _ask_ranks(self, run: Run) -> None:
+        """Learn of the graph from the workers over which it is spread; draw or check sources."""
+        assert self.searches is not None
+        self.facts = self.searches.facts
+        count, seed = self.sample
+        if count is not None:
+            self.sources = self.searches.draw(count, seed)
+        else:
+            sources = self.names.early("sources", self.sources)
+            if sources is None:
+                raise UsageError("sources of a graph spread over the workers must be its numbers")
+            self.sources = sources
+        self.sources = checked_vertices("sources", self.sources, self.facts.n).tolist()
+
+    def fan_out(self, run: Run, work: Work) -> list[Any]:
+        """Search from all sources, on each worker's graph or on the one over all of them."""
+        if self.searches is None:
+            return super().fan_out(run, work)
+        if self.folder is not None:
+            self.folder.remove(manifests.NAME)
+            self.folder.remove(*set(run.existing.names) - set(run.existing.footers))
+        return self.searches.search(self.plan, self.sources, work.kept, run.progress)
 
     def manifest(self, footers: Sequence[Footer]) -> dict[str, Any]:
         """Return the manifest with the type of distances."""
@@ -192,6 +267,7 @@ def sssp_many(
     reading: Mapping[str, Any] | None = None,
     ids: Ids = "number",
     batch: int | None = None,
+    partition: Partition = "auto",
     compression: Compression = "lz4",
     resume: bool = False,
     overwrite: bool = False,
@@ -230,6 +306,10 @@ def sssp_many(
         any, such as a dataset that ``mgraph.convert`` numbered.
     batch : int, optional
         Sources per task and part; by default as their number and the workers' memory allow.
+    partition : {"auto", "always", "never"}, default "auto"
+        Whether all workers hold one graph together, each a share of its arcs, and search from one
+        source after another; ``auto`` does so where a dataset's graph does not fit a worker, says
+        so in an ``MgraphWarning``, and writes a part per source and worker.
     compression : {"none", "lz4", "zstd"}, default "lz4"
         Of the Parquet files.
     resume : bool, default False
@@ -250,8 +330,8 @@ def sssp_many(
 
     Notes
     -----
-    The rows do not depend on the workers, the batches or the backend. Each worker reads the graph
-    once; a batch costs what ``mgraph.sssp`` costs for its sources.
+    The rows do not depend on the workers, the batches, the partition or the backend. Each worker
+    reads the graph once; a batch costs what ``mgraph.sssp`` costs for its sources.
 
     Examples
     --------
@@ -276,7 +356,7 @@ def sssp_many(
         "heap_threshold": heap_threshold,
     }
     operation = SsspOperation(
-        location, out, sources, (random, seed), batch, compression, options,
+        location, out, sources, (random, seed), batch, compression, options, partition,
         symmetrise=symmetrise, reading=reading, ids=ids, backend=backend, resume=resume,
         overwrite=overwrite,
     )  # fmt: skip

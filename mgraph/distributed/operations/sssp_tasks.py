@@ -106,7 +106,7 @@ def search_batch(batch: tuple[int, list[int]], plan: BatchPlan) -> Footer:
                 answers = list(answers)  # the checksums wait for the device
         if plan.folder is None:
             return {"searched": [to_record(search) for search, _ in answers], "checksum": "0"}
-        return _write_part(index, plan, answers)
+        return write_part(index, plan, answers, held_ids(graph_holder) if plan.writes_ids else None)
 
 
 def _search_all(
@@ -151,10 +151,13 @@ def _summarize(paths: Any, sources: list[int], began: float) -> list[Search]:
     ]
 
 
-def yield_rows(paths: Any, searches: Sequence[Search], dtype: Any) -> Iterator[Rows]:
+def yield_rows(
+    paths: Any, searches: Sequence[Search], dtype: Any, first: int = 0
+) -> Iterator[Rows]:
     """Yield the rows of one search after another; dtype: of vertices.
 
-    The columns are arrays of the library that ``paths`` uses, NumPy or CuPy.
+    first: the vertex that the arrays of ``paths`` begin with. The columns are arrays of the library
+    that ``paths`` uses, NumPy or CuPy.
     """
     distances = paths.distance.reshape(len(searches), -1)
     predecessors: Any = repeat(None)
@@ -166,7 +169,7 @@ def yield_rows(paths: Any, searches: Sequence[Search], dtype: Any) -> Iterator[R
 
             vertex = np.flatnonzero(distance != infinity_of(distance.dtype)).astype(dtype)
             given = [distance] if predecessor is None else [distance, predecessor]
-            columns = [vertex, *(values[vertex] for values in given)]
+            columns = [vertex + vertex.dtype.type(first), *(values[vertex] for values in given)]
             source = np.full_like(vertex, search.source)
         else:
             from mgraph.core.edge_list_gpu import checksum
@@ -174,6 +177,8 @@ def yield_rows(paths: Any, searches: Sequence[Search], dtype: Any) -> Iterator[R
             from mgraph.shortest_paths import reached_rows_gpu
 
             columns = reached_rows_gpu.list_rows(distance, predecessor, search.reached)
+            if first:
+                columns[0] = columns[0].astype(dtype, copy=False) + first
             source = full(search.reached, search.source, columns[0].dtype)
         yield Rows(columns, checksum(EdgeList(source, *columns[:2])))
 
@@ -186,15 +191,23 @@ def column_types(plan: BatchPlan) -> dict[str, Any]:
     return columns | ({"predecessor": vertex} if plan.options["predecessors"] else {})
 
 
-def _write_part(index: int, plan: BatchPlan, answers: Iterable[tuple[Search, Any]]) -> Footer:
-    """Write the searches of a batch as they come, each with its ``Rows``; return the footer."""
+def write_part(
+    index: int,
+    plan: BatchPlan,
+    answers: Iterable[tuple[Search, Any]],
+    ids: Any,
+    searched: Sequence[Search] | None = None,
+) -> Footer:
+    """Write searches as they come, each with its ``Rows``; return the footer.
+
+    ids: of all vertices, if those are written. searched: what the footer says of the searches, by
+    default those that were written.
+    """
     from mgraph.cuda.transfer import stage_on_host
     from mgraph.io.parquet import writing_part
 
     assert plan.folder is not None
-    assert plan.holder is not None
     searches, total = [], 0
-    ids = held_ids(holder(plan.holder)) if plan.writes_ids else None
     types = column_types(plan)
     with writing_part(plan.folder, part_name(index), types, plan.compression) as writer:
         for search, (columns, checksum) in answers:
@@ -211,7 +224,7 @@ def _write_part(index: int, plan: BatchPlan, answers: Iterable[tuple[Search, Any
                 )
         footer = plan.footer(index) | {
             "checksum": f"{total % (1 << 64):016x}",
-            "searched": [to_record(search) for search in searches],
+            "searched": [to_record(each) for each in (searches if searched is None else searched)],
         }
         writer.close(footer)
     return footer | {"rows": sum(search.reached for search in searches)}
