@@ -27,7 +27,7 @@ weight, since a search for shortest paths then reads the first few arcs of most 
 Bytes sent per arc: twice 8 and its weight. Memory on a device: the finished rows, 1/5 byte per
 vertex of the whole graph, and one step of arcs.
 
-Computing. Algorithms live beside their one-device forms, ``ranked_*`` in ``shortest_paths/``,
+Computing. Algorithms live beside their one-device forms, ``partitioned_*`` in ``shortest_paths/``,
 ``components/`` and ``spanning_trees/``. Each round has a local phase, in which a rank goes on until
 only other ranks could tell it more, and an exchange. A ghost has the best value that its rank has
 proposed to the owner, so that only better ones are sent, each ghost once per round.

@@ -50,10 +50,13 @@ from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.rank_graph import RankGraph
 from mgraph.shortest_paths.problem import infinity_of
 
-ARCS_SHARE = 1 / 16
+ARCS_SHARE = {"cpu": 1 / 64, "gpu": 1 / 16}
 FEW_ARCS = {"cpu": 1 << 18, "gpu": 1 << 22}  # per rank
-BUDGET_SHARE = 1 / 64  # of a rank's vertices, that it expands before it sends
+# Of a rank's vertices, that it expands before it sends.
+BUDGET_SHARE = {"cpu": 1 / 8, "gpu": 1 / 64}
 FEW_VERTICES = {"cpu": 1 << 12, "gpu": 1 << 18}
+# At most, of a step, before half of the arcs belong to settled vertices and after.
+GROWTH, LATE_GROWTH = 8.0, 64.0
 LATE_SHARE = 1 / 1024  # of the vertices, that may be improved late
 PULL_COST = 1 / 4  # of an unsettled vertex's arc, beside one of a settled vertex that is pushed
 TINY, HUGE = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
@@ -85,7 +88,7 @@ class Steps:
         """delta: the length that was chosen, or None."""
         few = FEW_ARCS[graph.backend] * graph.size
         self._num_arcs = graph.num_arcs
-        self._set_point = max(few, ARCS_SHARE * graph.num_arcs)
+        self._set_point = max(few, ARCS_SHARE[graph.backend] * graph.num_arcs)
         self._is_fixed = delta is not None
         mean_weight = graph.sum_weight / max(graph.num_arcs, 1) or 1.0
         mean_degree = max(graph.num_arcs / max(graph.n, 1), 1.0)
@@ -102,7 +105,7 @@ class Steps:
         self._settled += first_arcs
         left = self._num_arcs - self._settled
         if not self._is_fixed:
-            limit = 8.0 if left > self._settled else 64.0
+            limit = GROWTH if left > self._settled else LATE_GROWTH
             factor = min(limit, max(0.125, self._set_point / max(arcs, 1)))
             self.delta = min(max(self.delta * factor, TINY), HUGE)
         return PULL_COST * left < arcs
@@ -142,7 +145,7 @@ def search(
     infinity = infinity_of(dtype)
     own_sources, own_targets = (own(graph, vertices) for vertices in (sources, limits.targets))
     state: Any = Search(graph, dtype, limits.cutoff)
-    budget = max(FEW_VERTICES[graph.backend], int(BUDGET_SHARE * graph.owned))
+    budget = max(FEW_VERTICES[graph.backend], int(BUDGET_SHARE[graph.backend] * graph.owned))
     if graph.size == 1:
         budget = int(np.iinfo(np.int64).max)
     steps = Steps(graph, delta)

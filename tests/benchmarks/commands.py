@@ -131,6 +131,9 @@ PAGES = {
         f"components_gpu levels {MAKER} pa-23"
     ),
     "python -m tests.benchmarks.components_gpu rmat SCALE": _on_gpu("components_gpu rmat 8"),
+    "python -m tests.benchmarks.partitioned_cpu FOLDER N D WORKERS": Tiny(
+        f"{GPU}partitioned_cpu OUT 2000 3 2 --uniform", is_program=True
+    ),
     "python -m tests.benchmarks.partitioned_gpu rmat SCALE GPUS": _on_gpu(
         "partitioned_gpu rmat 10 1 --searches 2"
     ),
