@@ -130,8 +130,8 @@ extern "C" __global__ void build_list_ghosts(const u32* is_ghost, long long word
   }
 }
 
-// below: the number of ghosts below the own vertices. -0.0 is written as 0, since rows are sorted by
-// bits. An addition of 0 would also make 0 of the least floats.
+// below: the number of ghosts below the own vertices. -0.0 is written as 0, since rows are sorted
+// by bits. An addition of 0 would also make 0 of the least floats.
 extern "C" __global__ void build_place(const u32* tails, const head_t* heads,
                                        const weight_t* weights, int is_float, long long count,
                                        u64* cursors, const u32* is_ghost, const u64* before,

@@ -68,6 +68,29 @@ __device__ int owner_of(u32 number, const u32* starts, int size) {
   return low;
 }
 
+__device__ weight_t weight_of(const rank_rows& rows, long long arc) {
+  return rows.weights ? rows.weights[arc] : weight_t(1);
+}
+
+// The first arc in [begin, stop) that leads from `length` to `limit` or farther. Mostly it is one
+// of the first: the distance to it is doubled, then halved.
+__device__ long long first_beyond(const rank_rows& rows, key_t length, key_t limit, long long begin,
+                                  long long stop) {
+  auto is_below = [&](long long arc) { return extended(length, weight_of(rows, arc)) < limit; };
+  long long low = begin, step = 1;
+  while (low + step <= stop && is_below(low + step - 1)) low += step, step *= 2;
+  long long high = min(low + step - 1, stop);
+  while (low < high) {
+    const long long middle = (low + high) / 2;
+    if (is_below(middle)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 // The sum of the values of this lane and those below.
 __device__ u32 sum_up_to(u32 value) {
   for (int step = 1; step < 32; step *= 2) {

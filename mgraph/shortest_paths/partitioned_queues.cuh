@@ -64,29 +64,6 @@ __device__ near_sums read_sums(const near_sums* sums) {
   return {fresh(&sums->vertices), fresh(&sums->pieces)};
 }
 
-__device__ weight_t weight_of(const rank_rows& rows, long long arc) {
-  return rows.weights ? rows.weights[arc] : weight_t(1);
-}
-
-// The first arc in [begin, stop) that leads from `length` to `limit` or farther. Mostly it is one
-// of the first: the distance to it is doubled, then halved.
-__device__ long long first_beyond(const rank_rows& rows, key_t length, key_t limit, long long begin,
-                                  long long stop) {
-  auto is_below = [&](long long arc) { return extended(length, weight_of(rows, arc)) < limit; };
-  long long low = begin, step = 1;
-  while (low + step <= stop && is_below(low + step - 1)) low += step, step *= 2;
-  long long high = min(low + step - 1, stop);
-  while (low < high) {
-    const long long middle = (low + high) / 2;
-    if (is_below(middle)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 // The lists as a warp sees them. odd: which of the two near queues is read; the other one is
 // appended to, and `sums` are that one's.
 struct queues {
@@ -385,8 +362,9 @@ struct queues {
                            __shfl_sync(~0u, best, owner));
         if (lane == owner) best = found;
       }
-      if (is_open && best < known) memory.distance[number] = best;
-      list(is_open && best < limits.end, number, best);
+      const bool is_kept = is_open && best < limits.end;
+      if (is_kept && best < known) memory.distance[number] = best;
+      list(is_kept, number, best);
     }
   }
 

@@ -6,12 +6,14 @@ their checksum are those of searches on one device.
 """
 
 import contextlib
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core.choices import Partition
+from mgraph.core.formatting import pluralize
 from mgraph.distributed.operations.graph_operation import BatchPlan, GraphFacts
 from mgraph.distributed.operations.operation import Run
 from mgraph.distributed.operations.partitioned_graph import READING, PartitionedGraph, partitioned
@@ -19,7 +21,7 @@ from mgraph.distributed.operations.partitioned_tasks import GRAPH
 from mgraph.distributed.operations.resume import Footer
 from mgraph.distributed.operations.sssp_tasks import Search, write_part, yield_rows
 from mgraph.distributed.operations.streamed_dataset import open_streamed
-from mgraph.errors import DatasetError, UsageError
+from mgraph.errors import MgraphError, MgraphWarning, UsageError
 from mgraph.io.dataset import EdgeDataset
 from mgraph.io.graph_reader import ReadOptions
 from mgraph.io.vertex_names import id_column
@@ -64,7 +66,7 @@ def find_shortage(run: Run, dataset: EdgeDataset, *, directed: bool) -> str | No
     )
 
 
-def choose_partition(
+def choose(
     run: Run,
     partition: Partition,
     location: str,
@@ -84,7 +86,7 @@ def choose_partition(
         misplaced = ["method", *misplaced]
     try:
         opened = open_streamed(location, reading, symmetrise, READING, "partitioned graph")
-    except (UsageError, DatasetError):
+    except MgraphError:  # it is no dataset, or one that is read in another way
         if partition == "always":
             raise
         return None
@@ -150,9 +152,14 @@ class PartitionedSearches:
 
 
 @contextlib.contextmanager
-def partitioned_searches(run: Run, choice: Choice) -> Iterator[PartitionedSearches]:
-    """Build the graph over the workers for a block."""
-    dataset, reading, directed, _ = choice
+def searching(run: Run, choice: Choice) -> Iterator[PartitionedSearches]:
+    """Build the graph over the workers for a block; say so, unless it was asked for."""
+    dataset, reading, directed, shortage = choice
+    if shortage is not None:
+        workers = pluralize(len(run.cluster.workers), "worker")
+        warnings.warn(
+            f"{shortage}: its arcs are spread over {workers}", MgraphWarning, stacklevel=2
+        )
     with partitioned(
         run.cluster, dataset, reading, directed=directed, progress=run.progress
     ) as graph:

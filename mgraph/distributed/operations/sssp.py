@@ -7,7 +7,6 @@ threads, the distances and predecessors of a batch on a GPU, or of one search on
 
 import functools
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 from mgraph.core.arrays import check_integers, checked_vertices, to_python_numbers
 from mgraph.core.choices import Backend, Compression, Ids, Partition, SsspMethod, check_choice
-from mgraph.core.formatting import pluralize
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.graph_operation import (
@@ -36,7 +34,7 @@ from mgraph.distributed.operations.sssp_tasks import (
     load_graph,
     search_batch,
 )
-from mgraph.errors import MgraphWarning, UsageError
+from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
 
 if TYPE_CHECKING:
@@ -143,20 +141,11 @@ class SsspOperation(GraphOperation):
 
     def _partition(self, run: Run) -> None:
         """Spread the graph over the workers, if no worker holds it."""
-        from mgraph.distributed.operations import partitioned_sssp
+        from mgraph.distributed.operations.partitioned_sssp import choose, searching
 
-        chosen = partitioned_sssp.choose_partition(
-            run, self.partition, self.graph, self.reading_arguments, self.symmetrise, self.options
-        )
-        if chosen is None:
-            return
-        if chosen.shortage is not None:
-            workers = pluralize(len(run.cluster.workers), "worker")
-            note = f"{chosen.shortage}: its arcs are spread over {workers}"
-            warnings.warn(note, MgraphWarning, stacklevel=2)
-        self.searches = self._stack.enter_context(
-            partitioned_sssp.partitioned_searches(run, chosen)
-        )
+        arguments = self.graph, self.reading_arguments, self.symmetrise, self.options
+        if (choice := choose(run, self.partition, *arguments)) is not None:
+            self.searches = self._stack.enter_context(searching(run, choice))
 
     def run(self, cluster: ClusterLike, progress: TextIO | None) -> Outcome:
         """Do it; a graph that is spread over the workers is let go of at the end."""
