@@ -1,6 +1,7 @@
 """Graphs over the workers of a cluster: one device's answers, and workers that are lost."""
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -10,7 +11,7 @@ import pytest
 
 import mgraph
 from mgraph import ClusterError, CopyModel, DatasetError, EdgeList, UsageError
-from mgraph.distributed.operations import partitioned_graph, partitioned_tasks
+from mgraph.distributed.operations import graph_shares, partitioned_tasks
 from mgraph.distributed.operations.partitioned_graph import open_partitioned
 from mgraph.distributed.operations.ranks import ranks_of
 from mgraph.io.dataset import EdgeDataset
@@ -80,6 +81,38 @@ def test_answers_are_one_devices(dataset, graph, workers):
         assert_components(partitioned, graph)
 
 
+def test_edges_of_a_model_are_made_not_read(pair, graph, dataset, tmp_path):
+    shutil.copytree(dataset, tmp_path / "g")
+    for part in (tmp_path / "g").glob("part-*.parquet"):
+        part.write_bytes(b"no Parquet")
+    for location in (tmp_path / "g", MODEL):
+        with open_partitioned(location, cluster=pair) as partitioned:
+            assert partitioned.num_arcs == graph.num_arcs
+            assert_answers(partitioned, graph)
+
+
+@pytest.mark.parametrize("method", ["cuppa", "copy_hash"])
+def test_other_methods(pair, tmp_path, method):
+    model = CopyModel(900, 3, method=method, weights=(1, 9))
+    mgraph.generate(tmp_path / "g", model, backend="cpu", parts=2)
+    expected = mgraph.read_graph(tmp_path / "g", backend="cpu")
+    with open_partitioned(tmp_path / "g", cluster=pair) as partitioned:
+        distance = partitioned.sssp(5).distance()
+    np.testing.assert_array_equal(distance, mgraph.sssp(expected, 5, backend="cpu").distance)
+
+
+def test_models_that_workers_cannot_divide(pair):
+    for model, options, message in (
+        (CopyModel(900, 3, method="ba"), {}, "makes a graph as a whole"),
+        (MODEL, {"symmetrise": True}, "apply to datasets"),
+    ):
+        with (
+            pytest.raises(UsageError, match=message),
+            open_partitioned(model, cluster=pair, **options),
+        ):
+            pass
+
+
 def test_graphs_without_weights_are_searched_by_breadth(pair, tmp_path):
     model = CopyModel(3000, 4)
     mgraph.generate(tmp_path / "graph", model, cluster=pair)
@@ -127,7 +160,7 @@ def test_mistakes_are_one_sentence(pair, dataset, tmp_path):
         with pytest.raises(UsageError, match="recorded no predecessors"):
             partitioned.sssp(0).predecessor()
     copy = tmp_path / "copy"
-    mgraph.generate(copy, MODEL, cluster=pair, parts=3)
+    mgraph.generate(copy, CopyModel(3000, 4, method="cuppa"), backend="cpu", parts=3)
     (copy / "part-00001.parquet").write_bytes(b"no file")
     with pytest.raises(DatasetError, match="part-00001"):
         open_partitioned(copy, cluster=pair).__enter__()
@@ -138,13 +171,11 @@ def test_mistakes_are_one_sentence(pair, dataset, tmp_path):
 def plans(dataset):
     """What ``paused_programs`` needs, for two ranks."""
     edges = EdgeDataset(dataset)
-    build = partitioned_tasks.BuildPlan(
-        str(dataset), edges.n, tuple(edges.dtypes), False, False, "cpu"
-    )
+    build = graph_shares.BuildPlan(str(dataset), edges.n, tuple(edges.dtypes), False, False, "cpu")
     search = partitioned_tasks.SearchPlan(
         "paths", (7,), (), False, 10**6, np.dtype(np.int32), 5.0, True
     )
-    return partitioned_graph._divide(edges, 2), {"plan": build, "search": search}
+    return graph_shares.divide(build, edges, 2), {"plan": build, "search": search}
 
 
 # Exchanges of these two programs: 12 or so to build, then those of the search.

@@ -7,16 +7,24 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
 
-from mgraph.core.choices import Backend
+from mgraph.core.choices import Backend, Device
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
-from mgraph.distributed.operations.partitioned_tasks import (
+from mgraph.distributed.operations.graph_shares import (
     BuildPlan,
+    Share,
+    check_model,
+    divide,
+    plan_dataset,
+    plan_model,
+)
+from mgraph.distributed.operations.partitioned_tasks import (
     RankFacts,
     SearchPlan,
     build_rank,
@@ -26,10 +34,10 @@ from mgraph.distributed.operations.partitioned_tasks import (
     search_rank,
 )
 from mgraph.distributed.operations.ranks import Ranks, ranks_of
-from mgraph.distributed.operations.spanning_forest_plan import Batches, group_neighbours
 from mgraph.distributed.operations.streamed_dataset import open_streamed
 from mgraph.errors import UsageError
-from mgraph.io.dataset import EdgeDataset, Part
+from mgraph.generators.copy_model import CopyModel
+from mgraph.io.dataset import EdgeDataset
 from mgraph.io.graph_reader import ReadOptions
 
 READING = ("src", "dst", "weight", "drop_infinite")
@@ -246,8 +254,8 @@ class PartitionedGraph:
             max(facts.seconds for facts in found),
         )
 
-    def _build(self, dataset: EdgeDataset, shares: list[list[Part]], progress: Any) -> None:
-        sizes = [sum(map(len, parts)) for parts in shares]
+    def _build(self, shares: Sequence[Share], progress: Any) -> None:
+        sizes = list(map(self._plan.edges_in, shares))
         self._facts = tuple(
             self._ranks.run(
                 build_rank, shares, verb="partition", sizes=sizes, progress=progress,
@@ -274,7 +282,7 @@ class PartitionedGraph:
 
 @contextlib.contextmanager
 def open_partitioned(
-    location: str | os.PathLike[str],
+    location: str | os.PathLike[str] | CopyModel,
     *,
     cluster: ClusterLike = None,
     backend: Backend = "auto",
@@ -286,9 +294,9 @@ def open_partitioned(
 
     Parameters
     ----------
-    location : path or ``s3://`` address
+    location : path, ``s3://`` address or CopyModel
         A folder of Parquet files with columns ``src``, ``dst`` and, for weights, ``weight``, or one
-        file, which every worker can read.
+        file, which every worker can read; or a model, whose edges the workers make.
     cluster : Cluster or ClusterSpec, optional
         By default what ``mgraph.connect()`` finds.
     backend : {"auto", "cpu", "gpu"}, default "auto"
@@ -311,9 +319,10 @@ def open_partitioned(
 
     Notes
     -----
-    Each worker reads its share of the files once. Memory of a worker at rest: 4 bytes and the
-    weight per arc of its vertices, 8 bytes per vertex, and 4 for each vertex of another worker that
-    its arcs lead to; the edges that it has read while the graph is built.
+    Each worker reads its share of the files once; of a dataset that ``cuppa_hash`` or ``copy_hash``
+    generated no file is read, since the workers make the same edges. Memory of a worker at rest: 4
+    bytes and the weight per arc of its vertices, 8 bytes per vertex, and 4 for each vertex of
+    another worker that its arcs lead to; while the graph is built, the edges that it has read.
 
     Examples
     --------
@@ -323,6 +332,13 @@ def open_partitioned(
     ...     print(graph.num_arcs, paths.reached)
     3994 1000
     """
+    if isinstance(location, CopyModel):
+        check_model(location, reading, symmetrise)
+        with open_cluster(cluster, backend=backend) as opened:
+            plan = plan_model(location, _device(opened))
+            with _built(opened, plan, None, progress) as graph:
+                yield graph
+        return
     dataset, options = open_streamed(location, reading, symmetrise, READING, "partitioned graph")
     directed = dataset.manifest.directed and not symmetrise
     with (
@@ -332,7 +348,6 @@ def open_partitioned(
         yield graph
 
 
-@contextlib.contextmanager
 def partitioned(
     cluster: Cluster,
     dataset: EdgeDataset,
@@ -340,26 +355,24 @@ def partitioned(
     *,
     directed: bool,
     progress: TextIO | None,
-) -> Iterator[PartitionedGraph]:
-    """Yield the graph of a dataset that is spread over the workers of an open cluster.
+) -> AbstractContextManager[PartitionedGraph]:
+    """Hold the graph of a dataset over the workers of an open cluster for a block.
 
     options: how the dataset is read; directed: whether arcs may lack their mirrors.
     """
+    plan = plan_dataset(dataset, options.drop_infinite, _device(cluster), directed=directed)
+    return _built(cluster, plan, dataset, progress)
+
+
+@contextlib.contextmanager
+def _built(
+    cluster: Cluster, plan: BuildPlan, dataset: EdgeDataset | None, progress: TextIO | None
+) -> Iterator[PartitionedGraph]:
     with ranks_of(cluster) as ranks:
-        plan = BuildPlan(
-            dataset.location, dataset.n, tuple(dataset.dtypes), directed, options.drop_infinite,
-            "gpu" if cluster.backend == "gpu" else "cpu",
-        )  # fmt: skip
         graph = PartitionedGraph(ranks, plan)
-        graph._build(dataset, _divide(dataset, ranks.size), progress)
+        graph._build(divide(plan, dataset, ranks.size), progress)
         yield graph
 
 
-def _divide(dataset: EdgeDataset, count: int) -> list[list[Part]]:
-    """Divide the files into shares of about as many edges, one per rank, in order."""
-    per_share = max(1, -(-dataset.num_edges // count))
-    pieces = [piece for part in dataset for piece in part.pieces(per_share)]
-    batches = Batches(max(1, dataset.num_edges), count)
-    groups = group_neighbours(list(map(len, pieces)), batches)
-    shares = [[pieces[index] for index in group] for group in groups]
-    return shares + [[] for _ in range(count - len(shares))]
+def _device(cluster: Cluster) -> Device:
+    return "gpu" if cluster.backend == "gpu" else "cpu"

@@ -4,37 +4,20 @@ A rank keeps its share of the graph, and results under names, in its worker's me
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph import timings
-from mgraph.core.choices import Device
 from mgraph.core.memory import memory_guard
+from mgraph.distributed.operations.graph_shares import BuildPlan, ModelEdges, Share
 from mgraph.errors import DatasetError, UsageError
-from mgraph.io.dataset import Part
 from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.rank_graph import RankGraph
 
 GRAPH = "graph"  # the rank's share, in its memory
 _REMEDY = "use more workers, or larger machines"
-
-
-@dataclass(frozen=True)
-class BuildPlan:
-    """What all ranks know of the graph that they build.
-
-    location: for messages. dtypes: of the columns. directed: else arcs go both ways.
-    """
-
-    location: str
-    n: int
-    dtypes: tuple[Any, ...]
-    directed: bool
-    drop_infinite: bool
-    backend: Device
 
 
 class RankFacts(NamedTuple):
@@ -54,31 +37,41 @@ class RankFacts(NamedTuple):
 
 
 def build_rank(
-    exchange: Exchange, memory: dict[str, Any], parts: Sequence[Part], *, plan: BuildPlan
+    exchange: Exchange, memory: dict[str, Any], share: Share, *, plan: BuildPlan
 ) -> RankFacts:
-    """Read a rank's share of the files, and build its share of the graph."""
+    """Read a rank's share of the files, or make it, and build its share of the graph.
+
+    share: parts, or a range of the model's vertices.
+    """
     from distributed import get_worker
 
     from mgraph.distributed.monitoring.counters import count_edges
     from mgraph.io.graph_dataset import read_parts
     from mgraph.io.graph_reader import drop_infinite
     from mgraph.partitioned import build
-    from mgraph.partitioned.edge_source import HeldEdges, Request
+    from mgraph.partitioned.edge_source import EdgeSource, HeldEdges, Request
 
     began = time.perf_counter()
     threads = get_worker().state.nthreads
-    size = sum(map(len, parts))
     dtype = plan.dtypes[2] if len(plan.dtypes) > 2 else None
     request = Request(plan.n, dtype, plan.directed, plan.backend)
+    source: EdgeSource
     with memory_guard(f"a worker's share of {plan.location}", _REMEDY):
         try:
-            edges = read_parts(parts, plan.dtypes, plan.location, "cpu", threads)
-            if plan.drop_infinite:
-                edges = drop_infinite(edges)
+            if isinstance(share, range):
+                assert plan.model is not None
+                source = ModelEdges(plan.model, share, plan.backend, threads)
+            else:
+                edges = read_parts(share, plan.dtypes, plan.location, "cpu", threads)
+                if plan.drop_infinite:
+                    edges = drop_infinite(edges)
+                source = HeldEdges(edges, plan.backend)
+                del edges
+            size = sum(source.sizes)
             reading_seconds = time.perf_counter() - began
             count_edges(size // 2)
-            graph = build.build(exchange, HeldEdges(edges, plan.backend), request)
-            del edges
+            graph = build.build(exchange, source, request)
+            del source
         except UsageError as error:  # the files are at fault
             raise DatasetError(f"{plan.location}: {error}") from error
     count_edges(size - size // 2)
