@@ -171,6 +171,37 @@ def test_a_worker_s_link_is_cut_while_it_searches_for_steiner_trees(cluster, tmp
     assert answer[0]["checksum"] == answer[1]["checksum"]
 
 
+def test_a_graph_is_spread_over_hosts_with_tls(cluster, tmp_path):
+    """Rows are those of one worker's graph; a link that is cut ends the search in a sentence."""
+    graph, query = tmp_path / "g", ["--random", 6, "--seed", 3]
+    made = cluster.mgraph("generate", graph, "-n", 20_000, "-d", 4, "--weights", "1:99")
+    assert made[0] == 0, made[2]
+    found = []
+    for partition in ("always", "never"):
+        out = tmp_path / partition
+        status, _, err = cluster.mgraph(
+            "sssp", graph, *query, "--out", out, "--partition", partition
+        )
+        assert status == 0, err
+        found.append(json.loads((out / "_manifest.json").read_text()))
+    assert found[0]["ranks"] == 2
+    assert found[0]["checksum"] == found[1]["checksum"]
+    many, out = ["--random", 10_000], tmp_path / "cut"
+    process = cluster.network["client"].start(
+        *mgraph_command("sssp", graph, *cluster.to_it, *many, "--partition", "always", "--out", out)
+    )
+    wait_until(lambda: len(parts_in(out)) > 4)
+    with cluster.network["two"].cut_off():
+        began = time.monotonic()
+        _, err = process.communicate(timeout=90)
+    assert process.returncode not in (0, None)
+    assert time.monotonic() - began < 60
+    assert "Traceback" not in err
+    assert "worker" in err
+    cluster.wait_for_workers()
+    assert cluster.mgraph("sssp", graph, "--random", 1, "--partition", "always")[0] == 0
+
+
 def test_a_scheduler_is_killed_and_started_again_then_resume(cluster, tmp_path):
     out = tmp_path / "g"
     process = cluster.start(out, "generate", out, *GENERATE)
