@@ -21,6 +21,7 @@ from mgraph.distributed.operations.partitioned_tasks import GRAPH
 from mgraph.distributed.operations.resume import Footer
 from mgraph.distributed.operations.sssp_tasks import Search, write_part, yield_rows
 from mgraph.distributed.operations.streamed_dataset import open_streamed
+from mgraph.distributed.protocol.progress import Progress
 from mgraph.errors import MgraphError, MgraphWarning, UsageError
 from mgraph.io.dataset import EdgeDataset
 from mgraph.io.graph_reader import ReadOptions
@@ -134,20 +135,24 @@ class PartitionedSearches:
         """Search from each source that has parts missing; return the footers of all parts."""
         results = dict(kept)
         ids = self._dataset.ids if plan.writes_ids else None
-        for position, source in enumerate(sources):
-            parts = range(position * self.size, (position + 1) * self.size)
-            if all(part in kept for part in parts):
-                continue
-            paths = self.graph.sssp(
-                source, cutoff=plan.options["cutoff"], delta=plan.options["delta"],
-                predecessors=plan.options["predecessors"], progress=progress,
-            )  # fmt: skip
-            search = Search(source, paths.reached, paths.max_distance, paths.seconds)
-            footers = self.graph.run(
-                write_rank, "write", plan=plan, name=paths.name, index=parts.start, search=search,
-                ids=ids,
-            )  # fmt: skip
-            results |= dict(zip(parts, footers, strict=True))
+        parts_of = {i: range(i * self.size, (i + 1) * self.size) for i in range(len(sources))}
+        missing = [i for i, parts in parts_of.items() if any(part not in kept for part in parts)]
+        arcs = [facts.arcs for facts in self.graph.ranks]
+        size, parts = sum(arcs) * len(missing), self.size * len(missing)
+        with Progress("sssp", size, parts, progress, "arcs") as line:
+            for i in missing:
+                paths = self.graph.sssp(
+                    sources[i], cutoff=plan.options["cutoff"], delta=plan.options["delta"],
+                    predecessors=plan.options["predecessors"],
+                )  # fmt: skip
+                search = Search(sources[i], paths.reached, paths.max_distance, paths.seconds)
+                footers = self.graph.run(
+                    write_rank, "write", plan=plan, name=paths.name, index=parts_of[i].start,
+                    search=search, ids=ids,
+                )  # fmt: skip
+                results |= dict(zip(parts_of[i], footers, strict=True))
+                for count in arcs:
+                    line.add(count)
         return [results[part] for part in sorted(results)]
 
 
