@@ -83,3 +83,8 @@ class RankGraph:
     def ghost_ranges(self) -> list[slice]:
         """The local numbers of the ghosts of each owner; none of the rank itself."""
         return [self.ghost_range(owner) for owner in range(self.size)]
+
+    def own_part(self, values: Any) -> Any:
+        """Return the values of own vertices, of some by local number, without ghosts' memory."""
+        own_values = values[self.own_range]
+        return own_values if self.locals == self.owned else own_values.copy()

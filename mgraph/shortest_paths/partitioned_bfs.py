@@ -79,7 +79,7 @@ def search(
     predecessor = None
     if predecessors:
         predecessor = find_predecessors(exchange, graph, distance, own_sources, infinity)
-    return RankPaths(distance[graph.own_range], predecessor, level)
+    return RankPaths(graph.own_part(distance), predecessor, level)
 
 
 def _is_over(exchange: Exchange, state: Any, targets: np.ndarray, limits: Limits) -> bool:

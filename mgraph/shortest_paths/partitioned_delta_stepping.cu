@@ -61,22 +61,28 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
   };
 
   near_sums found = read_sums(&memory.sums[0]);
-  int slot = 0;
+  int slot = 0, turn = 0;  // of all blocks, from 1 on
   bool odd = false;
+  // A block that is slow to begin a turn may see that a faster one was stopped in it.
+  auto was_stopped = [&] {
+    const int stopped = fresh(memory.stopped);
+    return stopped && stopped <= turn;
+  };
   // It ends with the queue that the next launch reads first, so with an even iteration.
-  while (!is_over(found) && (budget > 0 || odd) && !fresh(memory.stopped)) {
+  while (!is_over(found) && (budget > 0 || odd) && !was_stopped()) {
+    ++turn;
     budget -= found.vertices + found.pieces;
     if (is_solo(found)) {
       if (blockIdx.x == 0) {
-        for (int turn = 0; !is_over(found) && is_solo(found); ++turn, odd = !odd) {
-          if (threadIdx.x == 0) block_sums[turn & 1] = {0, 0};
+        for (int own = 0; !is_over(found) && is_solo(found); ++own, odd = !odd) {
+          if (threadIdx.x == 0) block_sums[own & 1] = {0, 0};
           __syncthreads();
-          queues view(rows, memory, limits, &block_sums[turn & 1], odd, slots);
+          queues view(rows, memory, limits, &block_sums[own & 1], odd, slots);
           view.expand<false>(block_team, found.vertices);
           view.finish();
           __syncthreads();
-          found = block_sums[turn & 1];
-          if (threadIdx.x == 0 && cancel_watch.stopped()) *memory.stopped = 1;
+          found = block_sums[own & 1];
+          if (threadIdx.x == 0 && cancel_watch.stopped()) *memory.stopped = turn;
           __syncthreads();
           if (fresh(memory.stopped)) break;
         }
@@ -94,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     view.expand<false>(grid_team(), found.vertices);
     view.expand_pieces<false>(grid_team(), view.pieces(odd), found.pieces);
     view.finish();
-    if (blockIdx.x == 0 && threadIdx.x == 0 && cancel_watch.stopped()) *memory.stopped = 1;
+    if (blockIdx.x == 0 && threadIdx.x == 0 && cancel_watch.stopped()) *memory.stopped = turn;
     barrier.wait();
     slot = next_slot;
     odd = !odd;
@@ -106,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
   }
 }
 
-// These four append to the queue that delta_settle reads first.
+// The kernels below append to the queue that delta_settle reads first.
 
 extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     delta_push(__grid_constant__ const rank_rows rows, __grid_constant__ const search_memory memory,
@@ -146,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
   view.finish();
 }
 
-// starts: `size` + 1 local numbers, where the ghosts of each owner begin and end; see owner_of.
+// starts: `size` local numbers, where the ghosts of each owner begin; see owner_of.
 extern "C" __global__ void delta_count_to_send(__grid_constant__ const search_memory memory,
                                                long long count, const u32* starts, int size,
                                                u64* totals) {

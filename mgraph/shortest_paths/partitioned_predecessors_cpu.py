@@ -125,7 +125,7 @@ class Proposals:
 
     def finish(self) -> Any:
         """Return the predecessors of own vertices."""
-        own = self._predecessor[self._graph.own_range].copy()
+        own = self._graph.own_part(self._predecessor)
         own[own == self._none] = -1
         return own
 

@@ -176,6 +176,6 @@ class Proposals:
 
     def finish(self) -> Any:
         """Return the predecessors of own vertices."""
-        own = self._predecessor[self._graph.own_range]
+        own = self._graph.own_part(self._predecessor)
         own[own == self._source] = -1
         return own

@@ -55,7 +55,7 @@ struct search_memory {
   near_sums* sums;  // [3]
   search_state* state;
   u64* arrived;  // 0; of the barrier
-  int* stopped;  // 0; 1: cancelled
+  int* stopped;  // 0; the turn in which the search was cancelled
 };
 
 namespace {

@@ -6,9 +6,11 @@
 //
 // One thread per vertex, in a grid-stride loop. Distances are taken as integers, whose order is
 // theirs (path_length.cuh). Cost: a read of the distances each, and a write of the rows.
-//   MGRAPH_KEY_T  int or long long: 32 or 64 bits of a distance of any type
+//   MGRAPH_KEY_T     int or long long: 32 or 64 bits of a distance of any type
+//   MGRAPH_VERTEX_T  int or long long: the type of vertices in the rows
 
 using key_t = MGRAPH_KEY_T;
+using vertex_t = MGRAPH_VERTEX_T;
 using u32 = unsigned;
 using u64 = unsigned long long;
 
@@ -43,16 +45,17 @@ extern "C" __global__ void reached_flag(const key_t* distance, long long n, key_
   }
 }
 
-// through[v]: the number of reached vertices up to v; null if all are reached. predecessor and
-// predecessors may be null.
-extern "C" __global__ void reached_list(const key_t* distance, const int* predecessor, long long n,
-                                        key_t infinity, const u32* through, int* vertices,
-                                        key_t* distances, int* predecessors) {
+// through[v]: the number of reached vertices up to v; null if all are reached. first: the number of
+// the first vertex. predecessor and predecessors may be null.
+extern "C" __global__ void reached_list(const key_t* distance, const vertex_t* predecessor,
+                                        long long n, key_t infinity, const u32* through,
+                                        long long first, vertex_t* vertices, key_t* distances,
+                                        vertex_t* predecessors) {
   const long long stride = (long long)gridDim.x * blockDim.x;
   for (long long v = (long long)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += stride) {
     if (distance[v] == infinity) continue;
     const long long row = through ? (long long)through[v] - 1 : v;
-    vertices[row] = int(v);
+    vertices[row] = vertex_t(first + v);
     distances[row] = distance[v];
     if (predecessor) predecessors[row] = predecessor[v];
   }

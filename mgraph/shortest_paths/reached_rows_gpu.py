@@ -9,30 +9,38 @@ from mgraph.cuda.source import C_TYPES, Loader, Source
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.problem import infinity_of
 
-_KEYS = (C_TYPES["int32"], C_TYPES["int64"])
+_WORDS = (C_TYPES["int32"], C_TYPES["int64"])
 
 KERNELS = Source(
-    __package__, "reached_rows.cu", check=tuple((("MGRAPH_KEY_T", key),) for key in _KEYS)
+    __package__,
+    "reached_rows.cu",
+    check=tuple(
+        (("MGRAPH_KEY_T", key), ("MGRAPH_VERTEX_T", vertex)) for key in _WORDS for vertex in _WORDS
+    ),
 )
 
 
 def loader(length: str) -> Loader:
     """Return a function that compiles or loads the kernels for distances of this type."""
-    return KERNELS.loader(MGRAPH_KEY_T=C_TYPES[str(key_dtype(np.dtype(length)))])
+    key = C_TYPES[str(key_dtype(np.dtype(length)))]
+    return KERNELS.loader(MGRAPH_KEY_T=key, MGRAPH_VERTEX_T=C_TYPES["int32"])
 
 
 class _Distances:
-    """The distances of a search as the kernels take them."""
+    """The distances of a search as the kernels take them. vertex: the type of vertices."""
 
-    def __init__(self, distance: Any) -> None:
+    def __init__(self, distance: Any, vertex: Any = np.int32) -> None:
         self.dtype = np.dtype(distance.dtype)
         self.key = key_dtype(self.dtype)
         infinity = np.array(infinity_of(self.dtype)).view(self.key)[()]
         self.arguments = distance.view(self.key), np.int64(distance.size)
-        self.infinity = infinity
+        self.infinity, self._vertex = infinity, np.dtype(vertex)
 
     def launch(self, name: str, *arguments: Any) -> None:
-        KERNELS.launch(name, arguments, MGRAPH_KEY_T=C_TYPES[str(self.key)])
+        types = self.key, self._vertex
+        names = ("MGRAPH_KEY_T", "MGRAPH_VERTEX_T")
+        macros = {macro: C_TYPES[str(dtype)] for macro, dtype in zip(names, types, strict=True)}
+        KERNELS.launch(name, arguments, **macros)
 
 
 def summarize(distance: Any) -> tuple[int, int | float]:
@@ -48,28 +56,32 @@ def summarize(distance: Any) -> tuple[int, int | float]:
     return int(count), greatest.astype(keys.key).view(keys.dtype).item()
 
 
-def list_rows(distance: Any, predecessor: Any, count: int) -> list[Any]:
-    """Return the columns vertex (int32), distance and, unless None, predecessor (int32).
+def list_rows(
+    distance: Any, predecessor: Any, count: int, dtype: Any = np.int32, first: int = 0
+) -> list[Any]:
+    """Return the columns vertex, distance and, unless None, predecessor.
 
-    distance, predecessor: ``(n,)``, on the device. count: of the vertices that were reached.
+    distance, predecessor: of the vertices from ``first`` on, on the device. count: of those that
+    were reached. dtype: of vertices, also of predecessor.
     """
     import cupy
 
-    keys = _Distances(distance)
+    keys = _Distances(distance, dtype)
     through: Any = 0
     if count < distance.size:
         through = cupy.empty(distance.size, np.uint32)
         keys.launch("reached_flag", *keys.arguments, keys.infinity, through)
         primitives_gpu.accumulate(through)
-    columns = [cupy.empty(count, np.int32), cupy.empty(count, keys.dtype)]
+    columns = [cupy.empty(count, dtype), cupy.empty(count, keys.dtype)]
     if predecessor is not None:
-        columns.append(cupy.empty(count, np.int32))
+        columns.append(cupy.empty(count, dtype))
     vertex, distances, *predecessors = columns
     keys.launch(
         "reached_list",
         keys.arguments[0],
         0 if predecessor is None else predecessor,
-        *(keys.arguments[1], keys.infinity, through, vertex, distances.view(keys.key)),
+        *(keys.arguments[1], keys.infinity, through, np.int64(first)),
+        *(vertex, distances.view(keys.key)),
         *(predecessors or [0]),
     )
     return columns

@@ -94,6 +94,17 @@ def test_finished_sources_are_kept(tmp_path, cluster, dataset, monkeypatch):
     assert programs.count(partitioned_tasks.search_rank) == 1
     assert figures(again) == figures(expected)
     assert again.checksum == expected.checksum
+    assert (again.made_parts, again.kept_parts) == (2, 6)
+
+
+@pytest.mark.parametrize("first", ["always", "never"])
+def test_parts_of_the_other_kind_are_not_kept(tmp_path, cluster, dataset, first):
+    """A part of a graph over all workers has some of a search's rows, whatever else is equal."""
+    second = {"always": "never", "never": "always"}[first]
+    out = tmp_path / "r"
+    search(dataset, cluster, out=out, partition=first, batch=1)
+    with pytest.raises(UsageError, match="ranks is"):
+        search(dataset, cluster, out=out, partition=second, batch=1, resume=True)
 
 
 def test_own_ids(tmp_path, cluster):

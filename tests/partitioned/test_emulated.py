@@ -12,7 +12,11 @@ import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu, csr_gpu, primitives_gpu
 from mgraph.partitioned import build_gpu, edge_source, partition
-from mgraph.shortest_paths import partitioned_bfs_gpu, partitioned_delta_stepping_gpu
+from mgraph.shortest_paths import (
+    partitioned_bfs_gpu,
+    partitioned_delta_stepping_gpu,
+    reached_rows_gpu,
+)
 from tests import emulator
 from tests.partitioned import test_bfs, test_components
 from tests.partitioned.ranks import on_ranks
@@ -113,6 +117,22 @@ def test_numbers_of_64_bits(host, data, size):
         mock.patch.object(edge_source, "NARROW_HEADS", 2),
     ):
         assert_same(graph, size, sources, on="gpu", tuning=data.draw(tunings))
+
+
+@pytest.mark.parametrize(("dtype", "first"), [(np.int32, 7), (np.int64, 1 << 33)])
+@pytest.mark.parametrize("all_reached", [False, True])
+def test_rows_with_numbers_of_either_width(host, dtype, first, all_reached):
+    distance = np.arange(100, dtype=np.float64).view(emulated.HostArray)
+    if not all_reached:
+        distance[::3] = np.inf
+    predecessor = (first + np.arange(100)[::-1]).astype(dtype).view(emulated.HostArray)
+    reached = np.flatnonzero(np.isfinite(distance))
+    found = reached_rows_gpu.list_rows(distance, predecessor, reached.size, dtype, first)
+    for column, expected in zip(
+        found, (first + reached, distance[reached], predecessor[reached]), strict=True
+    ):
+        np.testing.assert_array_equal(column, expected)
+    assert found[0].dtype == found[2].dtype == dtype
 
 
 @given(data=st.data(), size=st.integers(1, 3))

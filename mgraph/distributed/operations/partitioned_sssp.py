@@ -7,6 +7,7 @@ their checksum are those of searches on one device.
 
 import contextlib
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -129,14 +130,22 @@ class PartitionedSearches:
             )
         return [vertex for vertices, _ in found for vertex in vertices]
 
+    def whole(self, kept: dict[int, Footer]) -> dict[int, Footer]:
+        """Return those of kept parts whose searches have all parts."""
+        parts_of = Counter(part // self.size for part in kept)
+        return {part: kept[part] for part in kept if parts_of[part // self.size] == self.size}
+
     def search(
         self, plan: BatchPlan, sources: Sequence[int], kept: dict[int, Any], progress: Any
     ) -> list[Footer]:
-        """Search from each source that has parts missing; return the footers of all parts."""
+        """Search from each source without kept parts; return the footers of all parts.
+
+        kept: of whole searches.
+        """
         results = dict(kept)
         ids = self._dataset.ids if plan.writes_ids else None
         parts_of = {i: range(i * self.size, (i + 1) * self.size) for i in range(len(sources))}
-        missing = [i for i, parts in parts_of.items() if any(part not in kept for part in parts)]
+        missing = [i for i, parts in parts_of.items() if parts.start not in kept]
         arcs = [facts.arcs for facts in self.graph.ranks]
         size, parts = sum(arcs) * len(missing), self.size * len(missing)
         with Progress("sssp", size, parts, progress, "arcs") as line:

@@ -172,7 +172,7 @@ class SsspOperation(GraphOperation):
         has_output = self.folder is not None
         if self.searches is not None:
             self._ask_ranks(run)
-            size = 1
+            size = self.searches.size
         else:
             size = self.batch or choose_batch_size(
                 self.facts, len(self.sources), run.cluster, has_output
@@ -190,7 +190,7 @@ class SsspOperation(GraphOperation):
             "batch": size,
         }
         if self.searches is not None:
-            identity["ranks"] = self.searches.size
+            identity |= {"batch": 1, "ranks": size}
         if self.ids == "original" and self.facts.id_kind is not None:
             identity["ids"] = "original"
         backend = run.cluster.backend
@@ -199,13 +199,14 @@ class SsspOperation(GraphOperation):
             writes_ids=self.ids == "original",
         )  # fmt: skip
         if self.searches is not None:
-            parts = list(range(len(self.sources) * self.searches.size))
-            kept = self.kept(run, self.plan.footer, len(parts))
+            parts = list(range(len(self.sources) * size))
+            kept = self.searches.whole(self.kept(run, self.plan.footer, len(parts)))
             return Work(search_batch, parts, [0] * len(parts), {}, kept)
         starts = range(0, len(self.sources), size)
         batches = [(i, self.sources[start : start + size]) for i, start in enumerate(starts)]
         sizes = [self.facts.num_arcs * len(sources) for _, sources in batches]
-        kept = self.kept(run, self.plan.footer, len(batches))
+        # Parts of a graph over all workers have some of the rows of a search.
+        kept = self.kept(run, lambda i: self.plan.footer(i) | {"ranks": None}, len(batches))
         return Work(search_batch, batches, sizes, {"plan": self.plan}, kept)
 
     def _ask_ranks(self, run: Run) -> None:
@@ -227,7 +228,8 @@ class SsspOperation(GraphOperation):
         if self.searches is None:
             return super().fan_out(run, work)
         if self.folder is not None:
-            self.folder.remove(manifests.NAME)
+            if len(work.kept) < len(work.arguments):
+                self.folder.remove(manifests.NAME)
             self.folder.remove(*set(run.existing.names) - set(run.existing.footers))
         return self.searches.search(self.plan, self.sources, work.kept, run.progress)
 

@@ -176,9 +176,9 @@ def yield_rows(
             from mgraph.core.primitives_gpu import full
             from mgraph.shortest_paths import reached_rows_gpu
 
-            columns = reached_rows_gpu.list_rows(distance, predecessor, search.reached)
-            if first:
-                columns[0] = columns[0].astype(dtype, copy=False) + first
+            columns = reached_rows_gpu.list_rows(
+                distance, predecessor, search.reached, dtype, first
+            )
             source = full(search.reached, search.source, columns[0].dtype)
         yield Rows(columns, checksum(EdgeList(source, *columns[:2])))
 
