@@ -168,10 +168,7 @@ class Operation(abc.ABC):
         """The results of all parts, in order: those kept, and those of a task per missing part."""
         parts = range(len(work.arguments))
         missing = [index for index in parts if index not in work.kept]
-        if self.folder is not None:
-            if missing:
-                self.folder.remove(manifests.NAME)
-            self.folder.remove(*set(run.existing.names) - set(run.existing.footers))
+        self.clear(run, work)
         made = run_parts(
             run.cluster,
             work.task,
@@ -184,6 +181,13 @@ class Operation(abc.ABC):
         )
         results = work.kept | made
         return [results[index] for index in parts]
+
+    def clear(self, run: Run, work: Work) -> None:
+        """Remove parts of other runs, and the manifest if parts are missing."""
+        if self.folder is not None:
+            if len(work.kept) < len(work.arguments):
+                self.folder.remove(manifests.NAME)
+            self.folder.remove(*set(run.existing.names) - set(run.existing.footers))
 
     def finish(self, run: Run, results: list[Any]) -> None:
         """Write what stands beside the parts: tables and, last, the manifest."""

@@ -35,7 +35,6 @@ from mgraph.distributed.operations.sssp_tasks import (
     search_batch,
 )
 from mgraph.errors import UsageError
-from mgraph.io import manifest as manifests
 
 if TYPE_CHECKING:
     from mgraph.distributed.operations.partitioned_sssp import PartitionedSearches
@@ -227,10 +226,7 @@ class SsspOperation(GraphOperation):
         """Search from all sources, on each worker's graph or on the one over all of them."""
         if self.searches is None:
             return super().fan_out(run, work)
-        if self.folder is not None:
-            if len(work.kept) < len(work.arguments):
-                self.folder.remove(manifests.NAME)
-            self.folder.remove(*set(run.existing.names) - set(run.existing.footers))
+        self.clear(run, work)
         return self.searches.search(self.plan, self.sources, work.kept, run.progress)
 
     def manifest(self, footers: Sequence[Footer]) -> dict[str, Any]:
