@@ -46,7 +46,10 @@ class Recipe(NamedTuple):
 _BUILDING = (
     "io.parquet_pages_gpu", "core.csr_gpu", "core.primitives_gpu", "core.symmetry_gpu",
 )  # fmt: skip
-_FORESTS = ("spanning_trees.filter_boruvka_gpu", "spanning_trees.spanning_forest_gpu")
+_FORESTS = (
+    "spanning_trees.filter_boruvka_gpu", "spanning_trees.spanning_forest_gpu",
+    "spanning_trees.partitioned_forest_gpu",
+)  # fmt: skip
 _PATHS = (
     "shortest_paths.bfs_gpu", "shortest_paths.near_far_gpu", "shortest_paths.predecessors_gpu",
     "shortest_paths.reached_rows_gpu", "core.edge_list_gpu",

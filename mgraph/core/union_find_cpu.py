@@ -35,7 +35,7 @@ def root(parent, v):
 
 
 @intrinsic
-def _compare_and_swap(context, array, index, expected, value):
+def compare_and_swap(context, array, index, expected, value):
     """Set ``array[index]`` to a value if it is as expected, atomically; return what it was."""
     element = array.dtype
 
@@ -54,7 +54,7 @@ def join(parent, u, v):
     a, b = root(parent, u), root(parent, v)
     while a != b:
         larger, smaller = max(a, b), min(a, b)
-        previous = _compare_and_swap(parent, np.uint64(larger), larger, smaller)
+        previous = compare_and_swap(parent, np.uint64(larger), larger, smaller)
         if previous == larger:
             break
         a, b = root(parent, previous), root(parent, smaller)

@@ -4,6 +4,7 @@ Cost of reading: each file once, by one thread per core; a GPU decodes what it r
 is encoded as mgraph writes it. Memory: the edges, on the backend of the graph.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from mgraph.core import backend as backends
 from mgraph.core import cancellation
 from mgraph.core.choices import Backend, Compression
 from mgraph.core.edges import EdgeList
-from mgraph.core.graph import Graph, on_gpu
+from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import StorageError
@@ -183,27 +184,41 @@ def _slice(column: Any, start: int, stop: int) -> Any:
     return piece.chunk(0) if piece.num_chunks == 1 else piece.combine_chunks()
 
 
+def cut_parts(
+    edges: EdgeList, vertices: range, threads: int, part_edges: int | None = None
+) -> list[int]:
+    """Cut edges with ascending ``src`` into parts; return the bounds of their ranges of vertices.
+
+    vertices: all that may be ``src``. part_edges: the approximate edges per part, by default one
+    part per thread within 1 to 16 Mi edges. All edges with the same ``src`` are in one part.
+    """
+    share = -(-len(edges) // threads)
+    part_edges = part_edges or max(_MIN_PART_EDGES, min(_MAX_PART_EDGES, share))
+    cuts = [int(edges.src[row]) + 1 for row in range(part_edges, len(edges), part_edges)]
+    return sorted({vertices.start, *cuts, vertices.stop})
+
+
 def write_parts(
     edges: EdgeList,
     n: int,
     folder: Folder,
     *,
     compression: Compression = "lz4",
-    part_edges: int | None = None,
+    bounds: Sequence[int] | None = None,
+    first_part: int = 0,
     name: Callable[[int], str] = part_name,
     threads: int | None = None,
     attributes: Any = None,
 ) -> list[PartRecord]:
     """Write edges with ascending ``src`` as parts, several parts at a time.
 
-    edges: NumPy or CuPy arrays. part_edges: the approximate edges per part, by default one part per
-    thread within 1 to 16 Mi edges. name: returns the file name of a part. threads: by default one
-    per core. attributes: an Arrow
-    table of further columns. All edges with the same ``src`` are in one part.
+    edges: NumPy or CuPy arrays. bounds: of the parts' ranges of vertices, by default as
+    ``cut_parts`` cuts all n. first_part: the number of the first part. name: returns the file name
+    of a part. threads: by default one per core. attributes: an Arrow table of further columns.
     """
     threads = threads or available_cores()
-    share = -(-len(edges) // threads)
-    part_edges = part_edges or max(_MIN_PART_EDGES, min(_MAX_PART_EDGES, share))
+    if bounds is None:
+        bounds = cut_parts(edges, range(n), threads)
     from mgraph.core.edge_list_cpu import checksum
     from mgraph.cuda.transfer import stage_on_host
     from mgraph.io.parquet import writing_part
@@ -215,16 +230,13 @@ def write_parts(
     kept = [] if attributes is None else attributes.combine_chunks().columns
     if attributes is not None:
         columns |= {field.name: field.type for field in attributes.schema}
-    cuts = edges.src[part_edges::part_edges].tolist()
-    bounds = sorted({0, *(cut + 1 for cut in cuts), n})
-    if on_gpu(edges.src):
-        cut_rows = [int((edges.src < bound).sum()) for bound in bounds]
-    else:
-        cut_rows = np.searchsorted(edges.src, bounds).tolist()
+    rows = range(len(edges))
+    cut_rows = [bisect_left(rows, bound, key=lambda row: int(edges.src[row])) for bound in bounds]
 
     def write_part(index: int) -> PartRecord:
         begin, end, total = cut_rows[index], cut_rows[index + 1], 0
-        with writing_part(folder, name(index), columns, compression) as writer:
+        file = name(first_part + index)
+        with writing_part(folder, file, columns, compression) as writer:
             for start in range(begin, end, _BLOCK_EDGES):
                 cancellation.raise_if_cancelled()
                 stop = min(start + _BLOCK_EDGES, end)
@@ -232,9 +244,8 @@ def write_parts(
                 block = EdgeList(*map(np.ascontiguousarray, arrays, dtypes.values()))
                 total += checksum(block)
                 writer.write([*block, *(_slice(column, start, stop) for column in kept)])
-            writer.close({"part": index, "converted": True})
-        size = folder.size(name(index))
+            writer.close({"part": first_part + index, "converted": True})
         rows = end - begin, bounds[index], bounds[index + 1]
-        return PartRecord(name(index), *rows, total % (1 << 64), size)
+        return PartRecord(file, *rows, total % (1 << 64), folder.size(file))
 
     return cancellation.map_in_threads(write_part, range(len(bounds) - 1), threads)

@@ -1,6 +1,8 @@
 """How the ranks of a computation meet: all of them call the same methods in the same order."""
 
 import abc
+import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -59,6 +61,19 @@ class Exchange(abc.ABC):
         gathered = self.gather_numbers(np.atleast_1d(np.asarray(values)))
         reduced: np.ndarray = reduce(np.stack(gathered), axis=0)  # type: ignore[call-arg]
         return reduced
+
+    def minimum(self, array: Any) -> Any:
+        """Return the least of all ranks' elements at each position of an array of any length.
+
+        The arrays have the same length and type; they may be changed. Each rank sends its array
+        less one share, and then its share of the result.
+        """
+        if self.size == 1:
+            return array
+        bounds = [array.size * rank // self.size for rank in range(self.size + 1)]
+        shares = [(array[first:stop],) for first, stop in itertools.pairwise(bounds)]
+        least = functools.reduce(np.minimum, [share for (share,) in self.all_to_all(shares)])
+        return np.concatenate([share for (share,) in self.all_gather(least)])
 
     def gather_numbers(self, values: np.ndarray) -> list[np.ndarray]:
         """Return a small array of each rank, all of them on the host and of the same length."""

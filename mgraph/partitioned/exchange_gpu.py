@@ -112,6 +112,19 @@ class NcclExchange(Exchange):
         self._wait(stream)
         return list(gathered.get())
 
+    def minimum(self, array: Any) -> Any:
+        """Reduce an array of uint64 in place, see ``Exchange``."""
+        import cupy
+        from cupy.cuda import nccl
+
+        if self.size > 1 and array.size:
+            stream, place = cupy.cuda.get_current_stream(), array.data.ptr
+            self._communicator.nccl.allReduce(
+                place, place, array.size, nccl.NCCL_UINT64, nccl.NCCL_MIN, stream.ptr
+            )
+            self._wait(stream)
+        return array
+
     def _group(self, transfers: Any) -> None:
         """Send and receive arrays: whether they are sent, the array, and the other rank."""
         import cupy

@@ -12,9 +12,8 @@ import pytest
 import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, StorageError, UsageError
 from mgraph.distributed.operations import spanning_forest
+from mgraph.distributed.operations.batches import Batches, group_neighbours
 from mgraph.distributed.operations.spanning_forest_plan import (
-    Batches,
-    group_neighbours,
     plan_batches,
 )
 from tests.spanning_trees.oracles import kruskal
@@ -53,17 +52,21 @@ def test_any_batches_give_the_forest_of_the_whole(tmp_path, cluster, dataset, wh
     run = span(dataset, tmp_path / "f", cluster, batch=batch)
     assert_same(tmp_path / "f", whole)
     assert (run.total_weight, run.components) == (whole.total_weight, 1)
-    assert run.made == {None: 2 + 1, 10_000: 11 + 5 + 2 + 1 + 1, 1: 11 + 5 + 2 + 1 + 1}[batch]
+    assert run.together == (batch is None)
+    assert run.made == {None: 1, 10_000: 11 + 5 + 2 + 1 + 1, 1: 11 + 5 + 2 + 1 + 1}[batch]
     names = {path.name for path in (tmp_path / "f").iterdir()}
-    assert names == {"_manifest.json", "part-00000.parquet"}
+    parts = {part.file for part in run.records}
+    assert names == {"_manifest.json", *parts}
+    assert len(parts) == (2 if run.together else 1)
     forest_record = json.loads((tmp_path / "f" / "_manifest.json").read_text())["forest"]
     assert forest_record["of"] == str(dataset)
     assert forest_record["total_weight"] == whole.total_weight
     assert mgraph.verify(tmp_path / "f", cluster=cluster, progress=None).ok
 
 
+@pytest.mark.parametrize("batch", [None, 300])
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64", None])
-def test_files_of_others_with_loops_and_components(tmp_path, cluster, dtype):
+def test_files_of_others_with_loops_and_components(tmp_path, cluster, dtype, batch):
     random = np.random.default_rng(1)
     src, dst = random.integers(0, 500, (2, 900))
     weight = None if dtype is None else (random.integers(-3, 4, 900) / 2).astype(dtype)
@@ -72,7 +75,7 @@ def test_files_of_others_with_loops_and_components(tmp_path, cluster, dtype):
     for i in range(3):
         rows = {name: values[300 * i : 300 * (i + 1)] for name, values in columns.items()}
         pq.write_table(pa.table(rows), tmp_path / "g" / f"{i}.parquet")
-    run = span(tmp_path / "g", tmp_path / "f", cluster, symmetrise=True, batch=300)
+    run = span(tmp_path / "g", tmp_path / "f", cluster, symmetrise=True, batch=batch)
     graph = mgraph.from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
     ids = kruskal(graph)
     src, dst, *weights = edges_of(tmp_path / "f")
@@ -208,6 +211,7 @@ def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
             span(name, other, cluster, overwrite=True)
     assert_same(out, whole)
     assert span(other, out, cluster, overwrite=True).manifest.num_edges == 499
+    span(other, out, cluster, overwrite=True, batch=500)
     assert {path.name for path in out.iterdir()} == {"_manifest.json", "part-00000.parquet"}
 
 

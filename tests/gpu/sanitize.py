@@ -25,7 +25,7 @@ from mgraph.shortest_paths.sssp import sssp
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
 from tests.gpu.poisoned_memory import poison
-from tests.partitioned import test_bfs, test_components, test_delta_stepping
+from tests.partitioned import test_bfs, test_components, test_delta_stepping, test_forest
 
 MODELS = [
     (CopyModel(3000, 1), None),
@@ -283,6 +283,7 @@ def partitioned():
     test_components.assert_same(graph, 2, on="gpu")
     unweighted = mgraph.Graph(graph.indptr, graph.indices, None, directed=False)
     test_bfs.assert_same(unweighted, 2, [2999], on="gpu")
+    test_forest.assert_same(edges, 3000, 2, backend="gpu")
 
 
 def knapsacks():

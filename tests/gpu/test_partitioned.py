@@ -1,5 +1,7 @@
 """Partitioned graphs on GPUs: the rows, distances and predecessors of one device's CPU."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,8 @@ from hypothesis import strategies as st
 import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu
-from tests.partitioned import test_bfs, test_components
+from mgraph.spanning_trees import partitioned_forest
+from tests.partitioned import test_bfs, test_components, test_forest
 from tests.partitioned.ranks import on_ranks
 from tests.partitioned.test_delta_stepping import assert_same, tunings
 from tests.strategies import graphs
@@ -121,6 +124,33 @@ def test_long_paths(size):
     ids = np.random.default_rng(2).permutation(5000).astype(np.int32)
     chain = EdgeList(ids[:-1], ids[1:], np.full(4999, 3, np.int32))
     assert_same(mgraph.from_edges(chain, directed=False, backend="cpu"), size, 0, on="gpu")
+
+
+@given(data=st.data(), size=st.integers(1, 4))
+@settings(deadline=None, max_examples=100)
+def test_forests(data, size):
+    graph = data.draw(graphs(directed=False))
+    light = data.draw(st.sampled_from([0.0, 0.5, 2.0]))
+    with mock.patch.object(partitioned_forest, "LIGHT_EDGES", light):
+        test_forest.assert_same(
+            graph.to_edges(), graph.n, size, data.draw(st.integers(0, 9)), "gpu"
+        )
+
+
+@pytest.mark.parametrize("weights", [(0, 3), (1, 1000), None])
+@pytest.mark.parametrize("size", [1, 3])
+def test_forests_of_larger_graphs(weights, size):
+    model = CopyModel(200_000, 8, weights=weights)
+    edges = model.edges(backend="cpu").edges
+    test_forest.assert_same(edges, model.n, size, backend="gpu")
+
+
+@pytest.mark.parametrize("falls", [False, True])
+def test_forests_of_long_paths(falls):
+    n = 300_000
+    weight = np.arange(n - 1, dtype=np.int32)[:: -1 if falls else 1].copy()
+    ids = np.arange(n, dtype=np.int32)
+    test_forest.assert_same(EdgeList(ids[1:], ids[:-1], weight), n, 2, backend="gpu")
 
 
 @pytest.mark.multigpu

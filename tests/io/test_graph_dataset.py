@@ -22,7 +22,8 @@ def test_parts_hold_the_edges_in_order(tmp_path, edges, part_edges, monkeypatch)
     monkeypatch.setattr(graph_dataset, "_BLOCK_EDGES", 70)
     monkeypatch.setattr(parquet, "BLOCK_ROWS", 30)
     folder = Folder(tmp_path)
-    records = graph_dataset.write_parts(edges, 600, folder, part_edges=part_edges)
+    bounds = graph_dataset.cut_parts(edges, range(600), 2, part_edges)
+    records = graph_dataset.write_parts(edges, 600, folder, bounds=bounds)
     assert [record.first for record in records] == [0, *(r.stop for r in records[:-1])]
     assert records[-1].stop == 600
     assert sum(record.checksum for record in records) % 2**64 == checksum(edges)
@@ -37,7 +38,8 @@ def test_parts_hold_the_edges_in_order(tmp_path, edges, part_edges, monkeypatch)
 
 def test_a_part_that_contradicts_its_record_is_refused(tmp_path, edges):
     folder = Folder(tmp_path)
-    records = graph_dataset.write_parts(edges, 600, folder, part_edges=1_000)
+    bounds = graph_dataset.cut_parts(edges, range(600), 2, 1_000)
+    records = graph_dataset.write_parts(edges, 600, folder, bounds=bounds)
     (tmp_path / records[1].file).replace(tmp_path / records[0].file)
     part = graph_dataset.Part(folder, records[0], [np.dtype("i4")] * 3)
     with pytest.raises(DatasetError, match=r"should hold .* edges, and holds .*mgraph verify"):

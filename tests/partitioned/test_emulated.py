@@ -17,8 +17,9 @@ from mgraph.shortest_paths import (
     partitioned_delta_stepping_gpu,
     reached_rows_gpu,
 )
+from mgraph.spanning_trees import partitioned_forest, partitioned_forest_gpu
 from tests import emulator
-from tests.partitioned import test_bfs, test_components
+from tests.partitioned import test_bfs, test_components, test_forest
 from tests.partitioned.ranks import on_ranks
 from tests.partitioned.test_delta_stepping import assert_same, tunings
 from tests.steiner import emulated
@@ -45,14 +46,16 @@ def host():
         for module in (search, partitioned_bfs_gpu):
             patch.setattr(module, "multiprocessors", lambda: 1)
         patch.setattr(search, "resident_blocks", lambda *shape: 3)
-        patch.setattr(search, "copy_into", lambda target, source: np.copyto(target, source))
+        for module in (search, partitioned_forest_gpu):
+            patch.setattr(module, "copy_into", lambda target, source: np.copyto(target, source))
         patch.setattr(
             primitives_gpu, "full", lambda *shape: np.full(*shape).view(emulated.HostArray)
         )
         patch.setattr(
             sys.modules["cupy"], "asarray", lambda *array: np.array(*array).view(emulated.HostArray)
         )
-        patch.setattr(build_gpu, "copy", lambda array: array.copy())
+        for module in (build_gpu, partitioned_forest_gpu):
+            patch.setattr(module, "copy", lambda array: array.copy())
         patch.setattr(csr_gpu, "sort_rows", sort_rows)
         patch.setattr(csr_gpu, "sort_rows_by_weight", sort_rows_by_weight)
         yield host
@@ -173,3 +176,15 @@ def test_rows_in_pieces(host, seed):
             EdgeList(edges.src, edges.dst), model.n, directed=directed, backend="cpu"
         )
         test_bfs.assert_same(unweighted, 2, [2999], on="gpu")
+
+
+@given(data=st.data(), size=st.integers(1, 3))
+@settings(deadline=None, max_examples=40)
+def test_forests_are_one_devices(host, data, size):
+    graph = data.draw(graphs(directed=False))
+    host.seed = data.draw(st.integers(1, 1 << 30))
+    light = data.draw(st.sampled_from([0.0, 0.5, 2.0]))
+    with mock.patch.object(partitioned_forest, "LIGHT_EDGES", light):
+        test_forest.assert_same(
+            graph.to_edges(), graph.n, size, data.draw(st.integers(0, 9)), "gpu"
+        )

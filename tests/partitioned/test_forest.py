@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mgraph import CopyModel, EdgeList, UsageError
-from mgraph.spanning_trees import partitioned_forest
+from mgraph.spanning_trees import partitioned_forest, partitioned_forest_cpu
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.partitioned_forest import spanning_forest
 from tests.partitioned.ranks import divide
@@ -14,24 +14,33 @@ from tests.partitioned.thread_exchange import run_ranks
 from tests.strategies import graphs
 
 
+def on_host(array):
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
 def copied(edges):
     return EdgeList(*(column.copy() for column in edges))
 
 
-def assert_same(edges, n, size, seed=0):
+def assert_same(edges, n, size, seed=0, backend="cpu", threads=1):
     shares = divide(edges, size, seed)
 
     def program(exchange):
         share = shares[exchange.rank]
         blocks = [share.block(index) for index in range(len(share.sizes))]
-        return spanning_forest(exchange, blocks, n, 1)
+        return spanning_forest(exchange, blocks, n, threads, backend)
 
     found = run_ranks(size, program)
     expected = forest_of_edges(copied(edges), n, 1)
-    assert not any(map(len, found[1:]))
-    for one, other in zip(found[0], expected, strict=True):
-        np.testing.assert_array_equal(one, other)
-        assert one.dtype == other.dtype
+    found = [forest._replace(edges=EdgeList(*map(on_host, forest.edges))) for forest in found]
+    for rank, forest in enumerate(found):
+        assert (forest.ranges.bounds == found[0].ranges.bounds).all()
+        own = forest.ranges.owned(rank)
+        assert ((forest.edges.src >= own.start) & (forest.edges.src < own.stop)).all()
+    for columns in zip(*(forest.edges for forest in found), expected, strict=True):
+        np.testing.assert_array_equal(np.concatenate(columns[:-1]), columns[-1])
+        assert columns[0].dtype == columns[-1].dtype
+    return found
 
 
 @given(data=st.data(), size=st.integers(1, 4))
@@ -52,23 +61,44 @@ def test_larger_graphs(weights, size):
     assert_same(model.edges(backend="cpu").edges, model.n, size)
 
 
-def test_most_heavy_edges_are_dropped(monkeypatch):
-    handled = []
-    function = partitioned_forest.forest_of_edges
+def test_most_heavy_edges_are_not_listed(monkeypatch):
+    listed = []
+    steps = partitioned_forest_cpu.Steps
 
-    def counted(edges, n, threads):
-        handled.append(len(edges))
-        return function(edges, n, threads)
+    class Counted(steps):
+        def _select(self, test):
+            super()._select(test)
+            listed.append(self.listed)
 
-    monkeypatch.setattr(partitioned_forest, "forest_of_edges", counted)
+    monkeypatch.setattr(partitioned_forest_cpu, "Steps", Counted)
     random = np.random.default_rng(1)
     n, m = 5000, 160_000
     ends = random.integers(0, n, (2, m)).astype(np.int32)
     assert_same(EdgeList(*ends, random.random(m)), n, 2)
-    assert sum(handled) < m / 2
+    light, crossing = sum(listed[:2]), sum(listed[2:])
+    assert abs(light - 2 * n) < 0.1 * n
+    assert crossing < 0.1 * m
 
 
-def test_bad_weights_are_refused():
-    edges = EdgeList(np.arange(50), np.arange(1, 51), np.full(50, np.nan))
-    with pytest.raises(UsageError, match="NaN"):
+@pytest.mark.parametrize("weight", [-np.inf, np.inf])
+def test_infinite_weights_are_refused(weight):
+    weights = np.ones(50, np.float32)
+    weights[30] = weight
+    edges = EdgeList(np.arange(50), np.arange(1, 51), weights)
+    with pytest.raises(UsageError, match=rf"needs finite weights \(got {weight}\)"):
         assert_same(edges, 51, 2)
+    loops = EdgeList([0, 1, 2], [1, 1, 1], np.array([2, weight, 1], np.float32))
+    assert_same(loops, 3, 2)
+
+
+def test_weights_that_are_not_numbers_are_refused():
+    edges = EdgeList(np.arange(50), np.arange(50), np.full(50, np.nan))
+    with pytest.raises(UsageError, match="NaN"):
+        assert_same(edges, 50, 2)
+
+
+@pytest.mark.parametrize("end", [-1, 50])
+def test_bad_ends_are_refused(end):
+    edges = EdgeList(np.arange(50), np.full(50, end), np.ones(50))
+    with pytest.raises(UsageError, match=r"must lie in \[0, 50\)"):
+        assert_same(edges, 50, 3)

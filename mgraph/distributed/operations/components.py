@@ -23,6 +23,7 @@ from mgraph.components.component_folder import FORMAT, TABLE
 from mgraph.core.choices import Backend, Compression, Ids, check_choice
 from mgraph.core.formatting import pluralize
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike
+from mgraph.distributed.operations.batches import divide_parts
 from mgraph.distributed.operations.components_largest import LargestOperation
 from mgraph.distributed.operations.components_tasks import (
     CHECKPOINT,
@@ -36,12 +37,7 @@ from mgraph.distributed.operations.components_tasks import (
 )
 from mgraph.distributed.operations.operation import Operation, Run, Work
 from mgraph.distributed.operations.resume import ExistingOutput, existing_parts
-from mgraph.distributed.operations.spanning_forest_plan import (
-    Batches,
-    group_neighbours,
-    hash_identity,
-)
-from mgraph.distributed.operations.streamed_dataset import open_streamed
+from mgraph.distributed.operations.streamed_dataset import hash_identity, open_streamed
 from mgraph.distributed.operations.tasks import (
     fetch_result,
     follow_parts,
@@ -222,14 +218,10 @@ class ComponentsOperation(Operation):
         dataset, cluster = self.dataset, run.cluster
         _check_memory(cluster, dataset.n)
         count = self.shares or len(cluster.workers)
-        per_share = max(1, -(-dataset.num_edges // count))
         needs_weights = self.drop_infinite and dataset.manifest.weight_dtype is not None
         parts = [part if needs_weights else part.without_weights() for part in dataset]
-        pieces = [piece for part in parts for piece in part.pieces(per_share)]
-        batches = Batches(max(1, dataset.num_edges), count)
-        groups = group_neighbours(list(map(len, pieces)), batches) or [[]]
         shares = [
-            Share(index, tuple(pieces[i] for i in group)) for index, group in enumerate(groups)
+            Share(index, share) for index, share in enumerate(divide_parts(parts, count) or [()])
         ]
         self.plan = ComponentsPlan(
             dataset.location, dataset.n, self.folder, self.compression, cluster.backend,

@@ -11,7 +11,7 @@ from typing import Any
 
 from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
-from mgraph.distributed.operations.spanning_forest_plan import Batches, group_neighbours
+from mgraph.distributed.operations.batches import divide_parts
 from mgraph.distributed.operations.verify import read_model
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators.copy_model import CopyModel
@@ -95,12 +95,8 @@ def divide(plan: BuildPlan, dataset: EdgeDataset | None, count: int) -> Sequence
         bounds = [0, *map(model.vertex_at, rows), model.n]
         return [range(first, stop) for first, stop in itertools.pairwise(bounds)]
     assert dataset is not None
-    per_share = max(1, -(-dataset.num_edges // count))
-    pieces = [piece for part in dataset for piece in part.pieces(per_share)]
-    batches = Batches(max(1, dataset.num_edges), count)
-    groups = group_neighbours(list(map(len, pieces)), batches)
-    shares = [[pieces[index] for index in group] for group in groups]
-    return shares + [[] for _ in range(count - len(shares))]
+    shares = divide_parts(dataset, count)
+    return [*shares, *[()] * (count - len(shares))]
 
 
 def _model_of(dataset: EdgeDataset, device: Device) -> CopyModel | None:

@@ -20,6 +20,11 @@ GRACE_SECONDS = 5.0  # from the first rank's failure until all are cancelled
 _COMMUNICATOR = "communicator"  # NCCL's, in a rank's memory
 REMEDY = "; the graph is gone with it: start again"
 
+
+class RankLostError(ClusterError):
+    """A worker of the ranks has ended or cannot be reached."""
+
+
 # A program of ranks: takes the exchange, the worker's memory, and the rank's argument.
 Program = Callable[..., Any]
 
@@ -51,7 +56,7 @@ class Ranks:
         """Return ``program(exchange, memory, argument, **common)`` of each rank.
 
         arguments, sizes: by rank; sizes are for the progress line. Raises the error of the rank
-        that failed first, ClusterError if a worker is lost.
+        that failed first, RankLostError if a worker is lost.
         """
         from distributed import Lock
 
@@ -79,7 +84,7 @@ class Ranks:
                 if not isinstance(error, ExchangeLostError):
                     raise error
         if len(outcomes) < self.size or errors:
-            raise ClusterError(LOST + REMEDY)
+            raise RankLostError(LOST + REMEDY)
         return [outcomes[rank].result for rank in range(self.size)]
 
     @contextlib.contextmanager

@@ -1,5 +1,9 @@
 """The minimum spanning forest of a dataset over a cluster, whatever the number of its edges.
 
+Where the workers' memory holds all edges, they read a share each and make the forest together
+(``spanning_trees/partitioned_forest.py``), and each writes a range of it. If a worker is lost
+meanwhile, or the edges do not fit, the forest is made part by part:
+
 Data flow: neighbouring parts form batches that fit a worker. A task reads a batch, builds its graph
 and writes its forest, which has fewer edges than vertices, beside the result. Then forests are
 merged, as many at a time as fit, until one is left, which is the result. It is the forest of the
@@ -11,58 +15,46 @@ batch at a time on each worker, on its GPU if it has one, and at least two fores
 files of its own and a record that is written last, so ``resume`` goes on from finished forests.
 """
 
+import contextlib
 import os
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import mgraph
-from mgraph import timings
-from mgraph.core import cancellation
 from mgraph.core.arrays import to_python_numbers
 from mgraph.core.choices import Backend, Compression
-from mgraph.core.edges import EdgeList
-from mgraph.core.exact_sum import exact_sum, rounded
-from mgraph.core.memory import memory_guard
+from mgraph.core.exact_sum import rounded
 from mgraph.distributed.clusters.connect import ClusterLike
+from mgraph.distributed.operations.batches import Batches, divide_parts, group_neighbours
 from mgraph.distributed.operations.operation import Operation, Run, Work
+from mgraph.distributed.operations.ranks import RankLostError, ranks_of
 from mgraph.distributed.operations.results import Results
 from mgraph.distributed.operations.resume import ExistingOutput
 from mgraph.distributed.operations.spanning_forest_plan import (
-    Batches,
+    DONE,
     ForestOutput,
     ForestPlan,
     Job,
-    group_neighbours,
-    hash_identity,
+    fits_ranks,
     job_name,
     plan_batches,
     read_done,
     remove_intermediate_files,
     remove_others,
     remove_unless_resumable,
-    write_done,
 )
-from mgraph.distributed.operations.streamed_dataset import open_streamed
+from mgraph.distributed.operations.spanning_forest_tasks import Forest, reduce_parts, span_rank
+from mgraph.distributed.operations.streamed_dataset import hash_identity, open_streamed
 from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
-from mgraph.io.dataset import Part, part_name
+from mgraph.io.dataset import Part
 from mgraph.io.folder import copy_file
-from mgraph.io.graph_reader import ReadOptions, drop_infinite
+from mgraph.io.graph_reader import ReadOptions
 from mgraph.io.manifest import Manifest, PartRecord
 
 _READING = ("src", "dst", "weight", "drop_infinite")
-_memory_lock = threading.Lock()  # a worker's, or its GPU's: one batch at a time
-
-
-class Forest(NamedTuple):
-    """A forest in files: their records and, of the result, the exact sum of its weights."""
-
-    records: tuple[PartRecord, ...]
-    total_weight: int | Fraction = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,6 +69,8 @@ class ForestRun(Results):
         The dataset's description.
     made, kept : int
         Forests that were computed in all, and those kept from an earlier run.
+    together : bool
+        Whether the workers held all edges, and made the one forest together.
     seconds, work_seconds, compile_seconds : float
         From the call to the end; of the tasks alone, without compiling; of the slowest worker's
         compiler.
@@ -86,6 +80,7 @@ class ForestRun(Results):
     manifest: Manifest
     made: int
     kept: int
+    together: bool
     seconds: float
     work_seconds: float
     compile_seconds: float
@@ -107,51 +102,6 @@ class ForestRun(Results):
     def components(self) -> int:
         """Trees, isolated vertices included."""
         return self.manifest.n - self.manifest.num_edges
-
-
-def reduce_parts(job: Job, plan: ForestPlan) -> Forest:
-    """Write the forest of a job's parts, as an intermediate one or as the result."""
-    from distributed import get_worker
-
-    from mgraph.distributed.monitoring.counters import count_edges
-    from mgraph.io.graph_dataset import read_parts, write_parts
-    from mgraph.spanning_trees.edge_forest import forest_of_edges
-
-    threads = get_worker().state.nthreads  # the other cores belong to other workers
-    third = job.edges // 3  # progress counts a third each for reading, spanning and writing
-
-    def read() -> EdgeList:
-        edges = read_parts(job.parts, plan.dtypes, plan.graph, plan.backend, threads)
-        count_edges(third)
-        return drop_infinite(edges) if plan.drop_infinite else edges
-
-    with (
-        cancellation.acquiring(_memory_lock),
-        memory_guard(f"{job.edges:,} edges and their forest", "use a smaller `batch`"),
-    ):
-        try:
-            edges = read()
-            with timings.step(timings.COMPUTING):
-                forest = forest_of_edges(edges, plan.n, threads)
-            del edges
-        except UsageError as error:  # the files are at fault
-            raise DatasetError(f"{plan.graph}: {error}") from error
-        total: int | Fraction = 0
-        if job.name is None:
-            total = len(forest) if forest.weight is None else exact_sum(forest.weight)
-    count_edges(third)
-    records = write_parts(
-        forest,
-        plan.n,
-        plan.folder,
-        compression=plan.compression if job.name is None else "lz4",
-        name=part_name if job.name is None else lambda index: f"{job.name}{index:05d}.parquet",
-        threads=threads,
-    )
-    count_edges(job.edges - 2 * third)
-    if job.name is not None:
-        write_done(plan.folder, job.name, records)
-    return Forest(tuple(records), total)
 
 
 class ForestOperation(Operation):
@@ -214,6 +164,7 @@ class ForestOperation(Operation):
             return False
         assert self.folder is not None
         self.manifest, self.made, self.kept_forests = self.output.finished, 0, 1
+        self.together = False
         remove_intermediate_files(self.folder)  # an earlier run may have been killed before it did
         return True
 
@@ -231,17 +182,23 @@ class ForestOperation(Operation):
             self.drop_infinite,
         )  # fmt: skip
         self.share = self.batches.share(dataset.num_edges)
+        has_forests = any(name.endswith(DONE) for name in self.names)
+        self.together = self.batch is None and not has_forests and fits_ranks(run.cluster, dataset)
         inputs = [(piece,) for part in dataset for piece in part.pieces(self.share)]
         sizes = [sum(map(len, parts)) for parts in inputs]
         return Work(reduce_parts, inputs, sizes, {"plan": plan})
 
     def fan_out(self, run: Run, work: Work) -> list[Forest]:
-        """Merge forests level by level, until one is left."""
+        """Make the forest over ranks, or merge forests level by level, until one is left."""
         self.made = self.kept_forests = 0
         plan: ForestPlan = work.shared["plan"]
-        inputs: list[tuple[Part, ...]] = list(work.arguments)
-        level = 0
         try:
+            if self.together:
+                with contextlib.suppress(RankLostError):  # other workers go on, or it comes back
+                    return [self._span_together(run, plan)]
+                self.together = False
+            inputs: list[tuple[Part, ...]] = list(work.arguments)
+            level = 0
             while True:
                 inputs, forest = self._merge(run, plan, inputs, level)
                 if forest is not None:
@@ -250,6 +207,19 @@ class ForestOperation(Operation):
         except DatasetError:
             remove_unless_resumable(plan.folder)
             raise
+
+    def _span_together(self, run: Run, plan: ForestPlan) -> Forest:
+        """Let all workers read a share of the edges, and write a range of the forest."""
+        with ranks_of(run.cluster) as ranks:
+            shares = divide_parts(self.dataset, ranks.size)
+            shares += [()] * (ranks.size - len(shares))
+            sizes = [sum(map(len, share)) for share in shares]
+            forests: list[Forest] = ranks.run(
+                span_rank, shares, verb="msf", sizes=sizes, progress=run.progress, plan=plan
+            )
+        self.made = 1
+        records = tuple(record for forest in forests for record in forest.records)
+        return Forest(records, sum(forest.total_weight for forest in forests))
 
     def _merge(
         self, run: Run, plan: ForestPlan, inputs: list[tuple[Part, ...]], level: int
@@ -384,6 +354,7 @@ def spanning_forest_dataset(
         manifest=operation.manifest,
         made=operation.made,
         kept=operation.kept_forests,
+        together=operation.together,
         seconds=outcome.seconds,
         work_seconds=outcome.work_seconds,
         compile_seconds=outcome.compile_seconds,

@@ -1,30 +1,34 @@
 """How ``mgraph msf`` cuts a dataset into batches, and which forests an output folder holds."""
 
-import hashlib
 import json
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mgraph.core.choices import Backend, Compression
 from mgraph.distributed.clusters.connect import Cluster
+from mgraph.distributed.operations.batches import Batches
 from mgraph.distributed.operations.resume import existing_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
-from mgraph.io.dataset import EdgeDataset, Part, group_by_size
+from mgraph.io.dataset import EdgeDataset, Part
 from mgraph.io.folder import Folder
-from mgraph.io.formats import identify_dataset
 from mgraph.io.manifest import PART_NAME, Manifest, PartRecord
+from mgraph.spanning_trees.partitioned_forest import MAX_N
 
 # Of a batch and of the vertices, at the peak: building the graph, or its forest.
 BYTES_PER_EDGE, BYTES_PER_VERTEX = {"cpu": 90, "gpu": 80}, {"cpu": 48, "gpu": 48}
+LISTED_BYTES, RANK_BYTES_PER_VERTEX = (
+    12,
+    72,
+)  # while ranks make a forest; a weight comes in addition
 MAX_EDGES = 1 << 31
 MEMORY_SHARE = 0.8
-_RUN, _PREFIX, _DONE = "_forests.json", "_forest-", "done.json"
+_RUN, _PREFIX = "_forests.json", "_forest-"
+DONE = "done.json"  # how the names of records of finished forests end
 _IDENTITY = "graph_identity"
 
 
@@ -48,17 +52,6 @@ class ForestPlan:
         return tuple(Part(self.folder, record, list(self.dtypes)) for record in records)
 
 
-class Batches(NamedTuple):
-    """Batches of at most ``max_edges`` edges each, and at least ``min_count`` of them."""
-
-    max_edges: int
-    min_count: int
-
-    def share(self, edges: int) -> int:
-        """Return about how many of that many edges each batch has."""
-        return max(1, min(self.max_edges, -(-edges // self.min_count)))
-
-
 @dataclass(frozen=True)
 class Job:
     """Parts to reduce to their forest; name: the prefix of its files, None for the result's."""
@@ -80,7 +73,7 @@ def job_name(level: int, index: int) -> str:
 def write_done(folder: Folder, name: str, records: Sequence[PartRecord]) -> None:
     """Record that a forest's files are complete."""
     content = json.dumps([manifests.part_to_json(record) for record in records])
-    folder.write(f"{name}{_DONE}", content.encode())
+    folder.write(f"{name}{DONE}", content.encode())
 
 
 def read_done(folder: Folder, names: set[str], name: str) -> tuple[PartRecord, ...] | None:
@@ -88,10 +81,10 @@ def read_done(folder: Folder, names: set[str], name: str) -> tuple[PartRecord, .
 
     names: of the files in the folder.
     """
-    if f"{name}{_DONE}" not in names:
+    if f"{name}{DONE}" not in names:
         return None
     try:
-        records = untrusted.parse_json(folder.read(f"{name}{_DONE}"))
+        records = untrusted.parse_json(folder.read(f"{name}{DONE}"))
         parts = tuple(manifests.part_from_json(record) for record in records)
     except (ValueError, TypeError):  # a damaged record
         return None
@@ -193,7 +186,7 @@ def remove_intermediate_files(folder: Folder) -> None:
 def remove_unless_resumable(folder: Folder) -> None:
     """Remove the files of a failed run, unless ``resume`` can go on from a finished forest."""
     names = _files_of_run(folder)
-    if not any(name.endswith(_DONE) for name in names):
+    if not any(name.endswith(DONE) for name in names):
         folder.remove(*names, *_part_files(folder))
 
 
@@ -211,16 +204,6 @@ def _files_of_run(folder: Folder) -> set[str]:
     return {name for name in names if name == _RUN or name.startswith(_PREFIX)}
 
 
-def hash_identity(dataset: EdgeDataset, reading: Any = None) -> str:
-    """Return a hash of what a dataset's forest depends on: its edges, n, and its parts.
-
-    reading: how the dataset is read, if not by default.
-    """
-    parts = [(part.file, part.rows, part.bytes) for part in dataset.manifest.parts]
-    content = [identify_dataset(dataset).name, dataset.n, parts, *([reading] if reading else [])]
-    return hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:16]
-
-
 def plan_batches(cluster: Cluster, n: int, edges: int, batch: int | None = None) -> Batches:
     """Plan batches of ``batch`` edges, or of a worker's share as far as it fits.
 
@@ -228,10 +211,7 @@ def plan_batches(cluster: Cluster, n: int, edges: int, batch: int | None = None)
     """
     per_vertex, per_edge = BYTES_PER_VERTEX[cluster.backend], BYTES_PER_EDGE[cluster.backend]
     needed_edges = min(edges, 2 * n)
-    free = min(
-        worker.device_bytes if cluster.backend == "gpu" else worker.host_bytes
-        for worker in cluster.workers.values()
-    )
+    free = _free_bytes(cluster)
     max_batch = (int(MEMORY_SHARE * free) - per_vertex * n) // per_edge
     if max_batch < needed_edges:
         needed = (per_vertex * n + per_edge * needed_edges) / MEMORY_SHARE / 2**30
@@ -244,12 +224,20 @@ def plan_batches(cluster: Cluster, n: int, edges: int, batch: int | None = None)
     return Batches(max(1, min(max_batch, MAX_EDGES)), len(cluster.workers))
 
 
-def group_neighbours(sizes: Sequence[int], batches: Batches) -> list[list[int]]:
-    """Group neighbouring positions to about equal sizes, within ``batches``.
+def fits_ranks(cluster: Cluster, dataset: EdgeDataset) -> bool:
+    """Return whether the workers can hold all edges while they make a forest together."""
+    src, dst, *weights = (dtype.itemsize for dtype in dataset.dtypes)
+    weight = sum(weights)
+    # If weights are all equal, every edge is listed, and many are listed again.
+    per_edge = src + dst + weight + 2 * (LISTED_BYTES + weight)
+    needed = per_edge * -(-dataset.num_edges // len(cluster.workers))
+    needed += RANK_BYTES_PER_VERTEX * dataset.n
+    return dataset.n <= MAX_N and needed <= MEMORY_SHARE * _free_bytes(cluster)
 
-    A position whose size exceeds the limit is a group of its own.
-    """
-    count = max(batches.min_count, len(group_by_size(sizes, batches.max_edges)))
-    bounds = range(batches.max_edges)
-    limit = bisect_left(bounds, True, key=lambda bound: len(group_by_size(sizes, bound)) <= count)
-    return group_by_size(sizes, limit)
+
+def _free_bytes(cluster: Cluster) -> int:
+    """Return the memory of the worker that has the least, where forests are made."""
+    return min(
+        worker.device_bytes if cluster.backend == "gpu" else worker.host_bytes
+        for worker in cluster.workers.values()
+    )

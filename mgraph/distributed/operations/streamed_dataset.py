@@ -1,11 +1,13 @@
 """Datasets whose edges are read over a cluster: of mgraph, or of other programs' Parquet files."""
 
+import hashlib
 import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from mgraph.errors import UsageError
 from mgraph.io.dataset import EdgeDataset
+from mgraph.io.formats import identify_dataset
 from mgraph.io.graph_reader import ReadOptions, reading_options
 
 
@@ -33,3 +35,13 @@ def open_streamed(
         options.refuse_columns(f"{dataset.location} is a dataset of mgraph")
     dataset.check_dense()
     return dataset, options
+
+
+def hash_identity(dataset: EdgeDataset, reading: Any = None) -> str:
+    """Return a hash of what a dataset's forest depends on: its edges, n, and its parts.
+
+    reading: how the dataset is read, if not by default.
+    """
+    parts = [(part.file, part.rows, part.bytes) for part in dataset.manifest.parts]
+    content = [identify_dataset(dataset).name, dataset.n, parts, *([reading] if reading else [])]
+    return hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:16]

@@ -1,0 +1,277 @@
+// A rank's steps of a forest over ranks; partitioned_forest.py has the rounds, and
+// partitioned_forest_gpu.py launches the kernels.
+//
+//   check        edges with an end outside [0, n) or a weight that is not finite
+//   select       lists the edges up to a bound, or those between components
+//   offer_keys   the least key of the listed edges of each component
+//   offer_ends   of the edges with that key the least ends
+//   take         lists the least edges of components, which join the forest
+//   hook         lets each component point to the one that its least edge leads to
+//   jump         lets it point to its root, pass by pass
+//   number       marks roots; rename gives each component its root's number
+//   relabel      gives each vertex the number of its new component
+//   keep         lists the edges that are still between components
+//   sample, sample_keys, mark_first, arrange, unpack
+//                what is needed to spread the forest over the ranks in order
+//
+// A listed edge is its ends, the larger one in the upper half of a word, and its weight. Edges are
+// ordered by weight and ends. Every rank has the same least keys and ends, and so makes the same
+// components.
+//
+// Cost: check and select read each edge; of a listed edge each pass reads 8 bytes and the weight,
+// and 4 or 12 bytes at random for either end.
+//
+// The host defines
+//   MGRAPH_VERTEX_T  int or long long: the type of the ends of edges that are not listed
+//   MGRAPH_WEIGHT_T  int, long long, float or double
+
+#include <mgraph/warp.cuh>
+
+using vertex_t = MGRAPH_VERTEX_T;
+using weight_t = MGRAPH_WEIGHT_T;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+// weight: null if the graph has none.
+struct edge_block {
+  const vertex_t* src;
+  const vertex_t* dst;
+  const weight_t* weight;
+  long long count;
+};
+
+struct edge_list {
+  u64* ends;
+  weight_t* weight;
+  long long count;  // of edges, or how many there is room for
+};
+
+// The least listed edge of each component, by key and ends; no_edge for one that has none.
+struct least_edges {
+  u64* keys;
+  u64* ends;
+};
+
+namespace {
+
+constexpr u64 no_edge = ~0ULL;
+constexpr int hops = 32;  // of a jump
+constexpr int chunk = 8;  // items for which a thread takes places at a time
+
+__device__ long long first_item() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ long long stride() { return (long long)gridDim.x * blockDim.x; }
+
+// Weights as unsigned integers in the same order; of floats, -0.0 equals 0.0.
+__device__ u64 order_key(int weight) { return u32(weight) ^ 0x80000000u; }
+__device__ u64 order_key(long long weight) { return u64(weight) ^ 1ULL << 63; }
+__device__ u64 order_key(float weight) {
+  const u32 bits = __float_as_uint(weight), sign = 0x80000000u;
+  if (bits == sign) return bits;
+  return bits & sign ? ~bits : bits | sign;
+}
+__device__ u64 order_key(double weight) {
+  const u64 bits = u64(__double_as_longlong(weight)), sign = 1ULL << 63;
+  if (bits == sign) return bits;
+  return bits & sign ? ~bits : bits | sign;
+}
+
+__device__ u64 key_of(const weight_t* weights, long long i) {
+  return weights ? order_key(weights[i]) : 0;
+}
+
+__device__ u32 larger(u64 ends) { return u32(ends >> 32); }
+__device__ u32 smaller(u64 ends) { return u32(ends); }
+
+// Appends the items below `count` that pass a test to a list, in about their order: calls
+// write(i, place) for those for which there is room. All threads of a warp together, which take
+// places for `chunk` items each at a time. *listed: how many pass, in any case.
+template <class Test, class Write>
+__device__ void append(long long count, long long room, u64* listed, Test test, Write write) {
+  const int lane = threadIdx.x & 31;
+  for (long long begin = first_item() / 32 * 32 * chunk; begin < count; begin += stride() * chunk) {
+    u32 passes[chunk], total = 0;
+#pragma unroll
+    for (int k = 0; k < chunk; ++k) {
+      const long long i = begin + 32 * k + lane;
+      passes[k] = __ballot_sync(~0u, i < count && test(i));
+      total += __popc(passes[k]);
+    }
+    u64 place = 0;
+    if (lane == 0 && total) place = atomicAdd(listed, u64(total));
+    place = __shfl_sync(~0u, place, 0);
+#pragma unroll
+    for (int k = 0; k < chunk; ++k) {
+      const u64 own = place + __popc(passes[k] & mgraph::lanes_below());
+      if (passes[k] >> lane & 1 && own < u64(room)) write(begin + 32 * k + lane, own);
+      place += __popc(passes[k]);
+    }
+  }
+}
+
+__device__ void copy_edge(const edge_list& from, long long i, const edge_list& to, u64 place) {
+  to.ends[place] = from.ends[i];
+  if (from.weight) to.weight[place] = from.weight[i];
+}
+
+__device__ void lower(u64* place, u64 value) {
+  if (value < *(volatile u64*)place) atomicMin(place, value);
+}
+
+}  // namespace
+
+// found: counts of edges with an end outside [0, n), with a weight that is NaN, and of others than
+// loops with one that is -inf or inf.
+extern "C" __global__ void forest_check(__grid_constant__ const edge_block edges, u64 n,
+                                        u64* found) {
+  for (long long i = first_item(); i < edges.count; i += stride()) {
+    const u64 u = u64(edges.src[i]), v = u64(edges.dst[i]);
+    if (u >= n || v >= n) atomicAdd(&found[0], 1ULL);
+    const weight_t weight = edges.weight ? edges.weight[i] : 0;
+    const weight_t zero = weight - weight;  // NaN if the weight is not finite
+    if (zero != zero && (weight != weight || u != v))
+      atomicAdd(&found[weight != weight ? 1 : weight < 0 ? 2 : 3], 1ULL);
+  }
+}
+
+// labels: of all vertices; null: each vertex is a component.
+extern "C" __global__ void forest_select(__grid_constant__ const edge_block edges, u64 bound,
+                                         const u32* labels, __grid_constant__ const edge_list list,
+                                         u64* listed) {
+  append(
+      edges.count, list.count, listed,
+      [&](long long i) {
+        const vertex_t u = edges.src[i], v = edges.dst[i];
+        if (u == v || key_of(edges.weight, i) > bound) return false;
+        return !labels || labels[u] != labels[v];
+      },
+      [&](long long i, u64 place) {
+        const u32 u = u32(edges.src[i]), v = u32(edges.dst[i]);
+        list.ends[place] = u64(max(u, v)) << 32 | min(u, v);
+        if (edges.weight) list.weight[place] = edges.weight[i];
+      });
+}
+
+extern "C" __global__ void forest_offer_keys(__grid_constant__ const edge_list list,
+                                             const u32* labels,
+                                             __grid_constant__ const least_edges least) {
+  for (long long i = first_item(); i < list.count; i += stride()) {
+    const u64 ends = list.ends[i], key = key_of(list.weight, i);
+    lower(&least.keys[labels[larger(ends)]], key);
+    lower(&least.keys[labels[smaller(ends)]], key);
+  }
+}
+
+extern "C" __global__ void forest_offer_ends(__grid_constant__ const edge_list list,
+                                             const u32* labels,
+                                             __grid_constant__ const least_edges least) {
+  for (long long i = first_item(); i < list.count; i += stride()) {
+    const u64 ends = list.ends[i], key = key_of(list.weight, i);
+    const u32 a = labels[larger(ends)], b = labels[smaller(ends)];
+    if (least.keys[a] == key) lower(&least.ends[a], ends);
+    if (least.keys[b] == key) lower(&least.ends[b], ends);
+  }
+}
+
+// is_taken: of components, 0; of copies of an edge one is taken.
+extern "C" __global__ void forest_take(__grid_constant__ const edge_list list, const u32* labels,
+                                       __grid_constant__ const least_edges least, u32* is_taken,
+                                       __grid_constant__ const edge_list taken, u64* listed) {
+  append(
+      list.count, taken.count, listed,
+      [&](long long i) {
+        const u64 ends = list.ends[i], key = key_of(list.weight, i);
+        const u32 a = labels[larger(ends)], b = labels[smaller(ends)];
+        const bool is_of_a = least.ends[a] == ends && least.keys[a] == key;
+        const bool is_of_b = least.ends[b] == ends && least.keys[b] == key;
+        return (is_of_a || is_of_b) && atomicExch(&is_taken[is_of_a ? a : b], 1) == 0;
+      },
+      [&](long long i, u64 place) { copy_edge(list, i, taken, place); });
+}
+
+// Of two components that choose the same edge, the one with the smaller number stays.
+extern "C" __global__ void forest_hook(__grid_constant__ const least_edges least, const u32* labels,
+                                       long long components, u32* parent) {
+  for (long long c = first_item(); c < components; c += stride()) {
+    const u64 ends = least.ends[c];
+    u32 to = u32(c);
+    if (ends != no_edge) {
+      u32 other = labels[larger(ends)];
+      if (other == u32(c)) other = labels[smaller(ends)];
+      const bool is_mutual = least.ends[other] == ends && least.keys[other] == least.keys[c];
+      if (!is_mutual || other < u32(c)) to = other;
+    }
+    parent[c] = to;
+  }
+}
+
+// One pass, in place: what is read is an ancestor, whoever has written it. more: set to 1 if a
+// component does not point to its root yet.
+extern "C" __global__ void forest_jump(u32* parent, long long components, u32* more) {
+  for (long long c = first_item(); c < components; c += stride()) {
+    u32 at = parent[c], above = parent[at];
+    for (int hop = 0; at != above && hop < hops; ++hop) {
+      at = above;
+      above = parent[at];
+    }
+    parent[c] = at;
+    if (at != above) *more = 1;
+  }
+}
+
+extern "C" __global__ void forest_number(const u32* parent, long long components, u32* is_root) {
+  for (long long c = first_item(); c < components; c += stride()) is_root[c] = parent[c] == u32(c);
+}
+
+// roots: how many there are up to each component.
+extern "C" __global__ void forest_rename(u32* parent, long long components, const u32* roots) {
+  for (long long c = first_item(); c < components; c += stride()) parent[c] = roots[parent[c]] - 1;
+}
+
+// following: the new number of each component.
+extern "C" __global__ void forest_relabel(u32* labels, long long n, const u32* following) {
+  for (long long v = first_item(); v < n; v += stride()) labels[v] = following[labels[v]];
+}
+
+extern "C" __global__ void forest_keep(__grid_constant__ const edge_list list, const u32* labels,
+                                       __grid_constant__ const edge_list kept, u64* listed) {
+  append(
+      list.count, kept.count, listed,
+      [&](long long i) { return labels[larger(list.ends[i])] != labels[smaller(list.ends[i])]; },
+      [&](long long i, u64 place) { copy_edge(list, i, kept, place); });
+}
+
+// sampled: the values at so many places, evenly spaced.
+extern "C" __global__ void forest_sample(const u64* values, long long count, long long places,
+                                         u64* sampled) {
+  for (long long i = first_item(); i < places; i += stride())
+    sampled[i] = values[i * count / places];
+}
+
+extern "C" __global__ void forest_sample_keys(const weight_t* weights, long long count,
+                                              long long places, u64* keys) {
+  for (long long i = first_item(); i < places; i += stride())
+    keys[i] = order_key(weights[i * count / places]);
+}
+
+// order: places of the list, in which its ends ascend. Marks the first edge of each pair of ends.
+extern "C" __global__ void forest_mark_first(const u64* ends, const long long* order,
+                                             long long count, u32* is_first) {
+  for (long long i = first_item(); i < count; i += stride())
+    is_first[i] = i == 0 || ends[order[i]] != ends[order[i - 1]];
+}
+
+// firsts: how many are marked up to each place.
+extern "C" __global__ void forest_arrange(__grid_constant__ const edge_list list,
+                                          const long long* order, const u32* firsts,
+                                          __grid_constant__ const edge_list arranged) {
+  for (long long i = first_item(); i < list.count; i += stride())
+    if (i == 0 || firsts[i] != firsts[i - 1]) copy_edge(list, order[i], arranged, firsts[i] - 1);
+}
+
+extern "C" __global__ void forest_unpack(const u64* ends, long long count, vertex_t* src,
+                                         vertex_t* dst) {
+  for (long long i = first_item(); i < count; i += stride()) {
+    src[i] = vertex_t(larger(ends[i]));
+    dst[i] = vertex_t(smaller(ends[i]));
+  }
+}

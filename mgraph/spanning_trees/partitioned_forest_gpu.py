@@ -1,0 +1,268 @@
+"""One rank's steps of ``partitioned_forest`` on a GPU: launches of ``partitioned_forest.cu``."""
+
+import functools
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.core import primitives_gpu
+from mgraph.core.edges import EdgeList
+from mgraph.cuda.declarations import StructType
+from mgraph.cuda.memory import copy, copy_into
+from mgraph.cuda.source import C_TYPES, Source
+
+_VERTICES = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # by size in bytes
+KERNELS = Source(
+    __package__,
+    "partitioned_forest.cu",
+    check=tuple(
+        (("MGRAPH_VERTEX_T", vertex_t), ("MGRAPH_WEIGHT_T", weight_t))
+        for vertex_t, weight_t in product(_VERTICES.values(), C_TYPES.values())
+    ),
+)
+_NONE = (1 << 64) - 1
+_FULL = 0.75  # of the room for a list
+_CROSSING_SHARE = 1 / 16  # of the edges, for which there is room before they are counted
+
+
+class _Declared(NamedTuple):
+    """Structs that the source declares."""
+
+    edge_block: StructType
+    edge_list: StructType
+    least_edges: StructType
+
+
+@functools.cache
+def _read_declarations(**macros: str) -> _Declared:
+    return _Declared(*(KERNELS.struct(name, None, **macros) for name in _Declared._fields))
+
+
+class _List(NamedTuple):
+    """Listed edges: packed ends, and weights or None."""
+
+    ends: Any
+    weight: Any
+
+    def shortened(self, size: int) -> "_List":
+        """Return the first edges, without the memory of the others if that is much."""
+        if size > _FULL * self.ends.size:
+            return _List(self.ends[:size], None if self.weight is None else self.weight[:size])
+        weight = None if self.weight is None else copy(self.weight[:size])
+        return _List(copy(self.ends[:size]), weight)
+
+
+class Steps:
+    """A rank's edges, and the components of all vertices, while the forest grows."""
+
+    def __init__(self, n: int, blocks: list[EdgeList], threads: int) -> None:
+        """Take a rank's edges, in blocks of any length; ``blocks`` is emptied."""
+        import cupy
+
+        self._n, self._components = n, n
+        self._blocks = [EdgeList(*map(cupy.asarray, block)) for block in blocks]
+        blocks.clear()
+        block = self._blocks[0]
+        self._weight_dtype = None if block.weight is None else block.weight.dtype
+        self._macros = {
+            "MGRAPH_VERTEX_T": _VERTICES[block.src.dtype.itemsize],
+            "MGRAPH_WEIGHT_T": C_TYPES[str(self._weight_dtype or "int32")],
+        }
+        self._declared = _read_declarations(**self._macros)
+        self._labels = cupy.arange(n, dtype=np.uint32)
+        self._listed = self._new_list(0)
+        self._taken: list[_List] = []
+
+    def _launch(self, name: str, *arguments: Any) -> None:
+        KERNELS.launch(f"forest_{name}", arguments, **self._macros)
+
+    def _new_list(self, size: int) -> _List:
+        import cupy
+
+        weight = None if self._weight_dtype is None else cupy.empty(size, self._weight_dtype)
+        return _List(cupy.empty(size, np.uint64), weight)
+
+    def _pack(self, edges: _List) -> Any:
+        return self._declared.edge_list.pack(
+            {
+                "ends": edges.ends,
+                "weight": 0 if edges.weight is None else edges.weight,
+                "count": edges.ends.size,
+            }
+        )
+
+    def _packed_blocks(self) -> list[Any]:
+        return [
+            self._declared.edge_block.pack(
+                {
+                    "src": block.src, "dst": block.dst, "count": len(block),
+                    "weight": 0 if block.weight is None else block.weight,
+                }
+            )
+            for block in self._blocks
+            if len(block)
+        ]  # fmt: skip
+
+    def _fill_list(self, size: int, launch: Any) -> _List:
+        """Return the list that launches make, whose sizes are at most ``size``, or not much more.
+
+        launch: called with a packed list and the counter of what is listed, a second time if there
+        was no room for all.
+        """
+        while True:
+            edges, listed = self._new_list(size), primitives_gpu.full(1, 0, np.uint64)
+            launch(self._pack(edges), listed)
+            found = int(listed.get()[0])
+            if found <= size:
+                return edges.shortened(found)
+            size = found
+
+    def check(self) -> np.ndarray:
+        """Count ends outside [0, n), weights that are NaN, and -inf and inf but of loops."""
+        found = primitives_gpu.full(4, 0, np.uint64)
+        for block in self._packed_blocks():
+            self._launch("check", block, np.uint64(self._n), found)
+        counts: np.ndarray = found.get()
+        return counts
+
+    @property
+    def edges(self) -> int:
+        """The number of the rank's edges."""
+        return sum(map(len, self._blocks))
+
+    def sample_keys(self, places: int) -> np.ndarray:
+        """Return the keys of about so many edges, evenly spaced; none without weights."""
+        import cupy
+
+        sampled = [np.empty(0, np.uint64)]
+        for block in self._blocks:
+            if block.weight is not None and len(block):
+                share = -(-places * len(block) // self.edges)
+                keys = cupy.empty(share, np.uint64)
+                sizes = np.int64(len(block)), np.int64(share)
+                self._launch("sample_keys", block.weight, *sizes, keys)
+                sampled.append(keys.get())
+        return np.concatenate(sampled)
+
+    def list_light(self, bound: np.uint64, expected: float) -> None:
+        """List the edges whose keys are at most ``bound``. expected: about how many there are."""
+        self._select(bound, np.uint64(0), int(1.02 * expected))
+
+    def list_crossing(self) -> None:
+        """List the edges between components."""
+        self._select(np.uint64(_NONE), self._labels, int(_CROSSING_SHARE * self.edges))
+
+    def _select(self, bound: np.uint64, labels: Any, size: int) -> None:
+        def launch(edges: Any, listed: Any) -> None:
+            for block in self._packed_blocks():
+                self._launch("select", block, bound, labels, edges, listed)
+
+        self._listed = self._fill_list(size, launch)
+
+    def forget_edges(self) -> None:
+        """Release the memory of edges that are not listed."""
+        self._blocks.clear()
+
+    @property
+    def listed(self) -> int:
+        """The number of listed edges."""
+        return int(self._listed.ends.size)
+
+    def least_keys(self) -> Any:
+        """Return for each component the least key of the listed edges that leave it."""
+        keys = primitives_gpu.full(self._components, _NONE, np.uint64)
+        least = self._declared.least_edges.pack({"keys": keys, "ends": 0})
+        self._launch("offer_keys", self._pack(self._listed), self._labels, least)
+        return keys
+
+    def least_ends(self, keys: Any) -> Any:
+        """Return the least ends of the listed edges with a component's least key, packed."""
+        ends = primitives_gpu.full(self._components, _NONE, np.uint64)
+        least = self._declared.least_edges.pack({"keys": keys, "ends": ends})
+        self._launch("offer_ends", self._pack(self._listed), self._labels, least)
+        return ends
+
+    def contract(self, keys: Any, ends: Any) -> None:
+        """Let each component's least edge join the forest, and unite the components it connects."""
+        import cupy
+
+        least = self._declared.least_edges.pack({"keys": keys, "ends": ends})
+        components, edges = np.int64(self._components), self._pack(self._listed)
+
+        def take(taken: Any, listed: Any) -> None:
+            is_taken = primitives_gpu.full(self._components, 0, np.uint32)
+            self._launch("take", edges, self._labels, least, is_taken, taken, listed)
+
+        def keep(kept: Any, listed: Any) -> None:
+            self._launch("keep", edges, self._labels, kept, listed)
+
+        self._taken.append(self._fill_list(min(self.listed, self._components), take))
+        following = cupy.empty(self._components, np.uint32)
+        self._launch("hook", least, self._labels, components, following)
+        more = primitives_gpu.full(1, 1, np.uint32)
+        while more.get()[0]:
+            primitives_gpu.fill(more, 0)
+            self._launch("jump", following, components, more)
+        roots = cupy.empty(self._components, np.uint32)
+        self._launch("number", following, components, roots)
+        primitives_gpu.accumulate(roots)
+        self._launch("rename", following, components, roots)
+        self._launch("relabel", self._labels, np.int64(self._n), following)
+        self._components = int(roots[-1:].get()[0])
+        del roots, following
+        self._listed = self._fill_list(self.listed, keep)
+
+    def forest(self) -> tuple[Any, Any]:
+        """Return packed ends and weights of the edges that joined the forest, see ``arrange``.
+
+        Edges of which copies are at several ranks joined it at each.
+        """
+        taken, self._taken = self._taken, []
+        del self._labels, self._listed
+        return self.arrange(taken)
+
+    def arrange(self, parts: Any) -> tuple[Any, Any]:
+        """Return the edges of lists in ascending order of ends, those with the same ends once.
+
+        parts: pairs of packed ends and weights; weights are ignored if there are none.
+        """
+        import cupy
+
+        whole = self._new_list(sum(part[0].size for part in parts))
+        first = 0
+        for part in parts:
+            stop = first + part[0].size
+            for column, piece in zip(whole, part, strict=True):
+                if column is not None:
+                    copy_into(column[first:stop], piece)
+            first = stop
+        none = cupy.empty(0, np.int32)
+        if not first:
+            return whole.ends, none if whole.weight is None else whole.weight
+        order = cupy.argsort(whole.ends)
+        firsts = cupy.empty(first, np.uint32)
+        self._launch("mark_first", whole.ends, order, np.int64(first), firsts)
+        primitives_gpu.accumulate(firsts)
+        arranged = self._new_list(int(firsts[-1:].get()[0]))
+        self._launch("arrange", self._pack(whole), order, firsts, self._pack(arranged))
+        return arranged.ends, none if arranged.weight is None else arranged.weight
+
+    def sample_ends(self, ends: Any, places: int) -> np.ndarray:
+        """Return the values at so many places of an array of packed ends, evenly spaced."""
+        import cupy
+
+        sampled = cupy.empty(places if ends.size else 0, np.uint64)
+        if ends.size:
+            self._launch("sample", ends, np.int64(ends.size), np.int64(places), sampled)
+        on_host: np.ndarray = sampled.get()
+        return on_host
+
+    def unpack(self, ends: Any, dtype: Any) -> tuple[Any, Any]:
+        """Return the larger and the smaller ends."""
+        import cupy
+
+        src, dst = cupy.empty(ends.size, dtype), cupy.empty(ends.size, dtype)
+        macros = self._macros | {"MGRAPH_VERTEX_T": _VERTICES[np.dtype(dtype).itemsize]}
+        KERNELS.launch("forest_unpack", (ends, np.int64(ends.size), src, dst), **macros)
+        return src, dst
