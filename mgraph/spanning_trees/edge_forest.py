@@ -18,7 +18,7 @@ def forest_of_edges(edges: EdgeList, n: int, threads: int | None = None) -> Edge
     edges: in any order and direction, with or without self-loops and parallel edges. Its arrays are
     changed: each edge is turned so that ``src`` is its larger end. threads: on a CPU, by default
     one per core. Returns the same edges as ``minimum_spanning_forest`` of their graph: src above
-    dst, in order of (src, dst).
+    dst, in order of (src, dst); a weight of -0.0 is 0.0.
 
     Cost: a sort of the edges, then that of ``filter_boruvka`` on a GPU or ``filter_kruskal`` on a
     CPU. Raises UsageError for ids and weights out of range, DeviceError for more than 2^32 edges on
@@ -32,7 +32,15 @@ def forest_of_edges(edges: EdgeList, n: int, threads: int | None = None) -> Edge
     check_weights(graph)
     src, ids = _compute_on_gpu(graph) if backend == "gpu" else _compute_on_cpu(graph, threads)
     weight = None if graph.weights is None else graph.weights[ids]
+    if weight is not None and weight.dtype.kind == "f":
+        _clear_signs_of_zeros(weight)
     return EdgeList(src, graph.indices[ids], weight)
+
+
+def _clear_signs_of_zeros(weight: Any) -> None:
+    """Make 0.0 of -0.0, in place; by bits, since a GPU's addition of 0 changes the least floats."""
+    bits = weight.view(f"u{weight.dtype.itemsize}")
+    bits *= bits != bits.dtype.type(1 << (8 * weight.dtype.itemsize - 1))
 
 
 def _turn_larger_end_first(edges: EdgeList) -> None:

@@ -1,25 +1,24 @@
 // A rank's steps of a forest over ranks; partitioned_forest.py has the rounds, and
 // partitioned_forest_gpu.py launches the kernels.
 //
-//   check        edges with an end outside [0, n) or a weight that is not finite
+//   check        counts ends outside [0, n) and weights that are not finite
 //   select       lists the edges up to a bound, or those between components
-//   offer_keys   the least key of the listed edges of each component
-//   offer_ends   of the edges with that key the least ends
-//   take         lists the least edges of components, which join the forest
+//   offer_ends   of the listed edges with a component's least key the least ends
 //   hook         lets each component point to the one that its least edge leads to
-//   jump         lets it point to its root, pass by pass
+//   join         lists the least edges of components, which join the forest
+//   jump         lets each component point to its root, pass by pass
 //   number       marks roots; rename gives each component its root's number
 //   relabel      gives each vertex the number of its new component
 //   keep         lists the edges that are still between components
-//   sample, sample_keys, mark_first, arrange, unpack
+//   sample, sample_keys, arrange, unpack
 //                what is needed to spread the forest over the ranks in order
 //
-// A listed edge is its ends, the larger one in the upper half of a word, and its weight. Edges are
-// ordered by weight and ends. Every rank has the same least keys and ends, and so makes the same
-// components.
+// A listed edge is its ends, the larger one in the upper half of a word, the components of both,
+// and its weight; when it is listed, its key is offered to both components. Edges are ordered by
+// weight and ends. Every rank has the same least keys and ends, and so makes the same components.
 //
-// Cost: check and select read each edge; of a listed edge each pass reads 8 bytes and the weight,
-// and 4 or 12 bytes at random for either end.
+// Cost: check and select read each edge. Of a listed edge, offer_ends and keep read 16 bytes and
+// the weight, and 8 or 12 bytes at random for either component.
 //
 // The host defines
 //   MGRAPH_VERTEX_T  int or long long: the type of the ends of edges that are not listed
@@ -42,6 +41,7 @@ struct edge_block {
 
 struct edge_list {
   u64* ends;
+  u64* components;  // of the larger end in the upper half
   weight_t* weight;
   long long count;  // of edges, or how many there is room for
 };
@@ -75,12 +75,33 @@ __device__ u64 order_key(double weight) {
   return bits & sign ? ~bits : bits | sign;
 }
 
+__device__ void set_weight(u64 key, int* weight) { *weight = int(u32(key) ^ 0x80000000u); }
+__device__ void set_weight(u64 key, long long* weight) { *weight = (long long)(key ^ 1ULL << 63); }
+__device__ void set_weight(u64 key, float* weight) {
+  const u32 bits = u32(key), sign = 0x80000000u;
+  *weight = __int_as_float(int(bits & sign ? bits ^ sign : ~bits));
+}
+__device__ void set_weight(u64 key, double* weight) {
+  const u64 sign = 1ULL << 63;
+  *weight = __longlong_as_double((long long)(key & sign ? key ^ sign : ~key));
+}
+
 __device__ u64 key_of(const weight_t* weights, long long i) {
   return weights ? order_key(weights[i]) : 0;
 }
 
-__device__ u32 larger(u64 ends) { return u32(ends >> 32); }
-__device__ u32 smaller(u64 ends) { return u32(ends); }
+__device__ u64 pair(u32 upper, u32 lower) { return u64(upper) << 32 | lower; }
+__device__ u32 upper(u64 pair) { return u32(pair >> 32); }
+__device__ u32 lower(u64 pair) { return u32(pair); }
+
+__device__ void lower_to(u64* place, u64 value) {
+  if (value < *(volatile u64*)place) atomicMin(place, value);
+}
+
+__device__ void offer_key(u64* keys, u64 components, u64 key) {
+  lower_to(&keys[upper(components)], key);
+  lower_to(&keys[lower(components)], key);
+}
 
 // Appends the items below `count` that pass a test to a list, in about their order: calls
 // write(i, place) for those for which there is room. All threads of a warp together, which take
@@ -108,15 +129,6 @@ __device__ void append(long long count, long long room, u64* listed, Test test, 
   }
 }
 
-__device__ void copy_edge(const edge_list& from, long long i, const edge_list& to, u64 place) {
-  to.ends[place] = from.ends[i];
-  if (from.weight) to.weight[place] = from.weight[i];
-}
-
-__device__ void lower(u64* place, u64 value) {
-  if (value < *(volatile u64*)place) atomicMin(place, value);
-}
-
 }  // namespace
 
 // found: counts of edges with an end outside [0, n), with a weight that is NaN, and of others than
@@ -133,10 +145,11 @@ extern "C" __global__ void forest_check(__grid_constant__ const edge_block edges
   }
 }
 
-// labels: of all vertices; null: each vertex is a component.
+// labels: of all vertices; null: each vertex is a component. Edges are listed without their keys'
+// being offered if `keys` is null.
 extern "C" __global__ void forest_select(__grid_constant__ const edge_block edges, u64 bound,
                                          const u32* labels, __grid_constant__ const edge_list list,
-                                         u64* listed) {
+                                         u64* keys, u64* listed) {
   append(
       edges.count, list.count, listed,
       [&](long long i) {
@@ -146,46 +159,23 @@ extern "C" __global__ void forest_select(__grid_constant__ const edge_block edge
       },
       [&](long long i, u64 place) {
         const u32 u = u32(edges.src[i]), v = u32(edges.dst[i]);
-        list.ends[place] = u64(max(u, v)) << 32 | min(u, v);
+        const u64 ends = pair(max(u, v), min(u, v));
+        const u64 components = labels ? pair(labels[upper(ends)], labels[lower(ends)]) : ends;
+        list.ends[place] = ends;
+        list.components[place] = components;
         if (edges.weight) list.weight[place] = edges.weight[i];
+        offer_key(keys, components, key_of(edges.weight, i));
       });
 }
 
-extern "C" __global__ void forest_offer_keys(__grid_constant__ const edge_list list,
-                                             const u32* labels,
-                                             __grid_constant__ const least_edges least) {
-  for (long long i = first_item(); i < list.count; i += stride()) {
-    const u64 ends = list.ends[i], key = key_of(list.weight, i);
-    lower(&least.keys[labels[larger(ends)]], key);
-    lower(&least.keys[labels[smaller(ends)]], key);
-  }
-}
-
 extern "C" __global__ void forest_offer_ends(__grid_constant__ const edge_list list,
-                                             const u32* labels,
                                              __grid_constant__ const least_edges least) {
   for (long long i = first_item(); i < list.count; i += stride()) {
     const u64 ends = list.ends[i], key = key_of(list.weight, i);
-    const u32 a = labels[larger(ends)], b = labels[smaller(ends)];
-    if (least.keys[a] == key) lower(&least.ends[a], ends);
-    if (least.keys[b] == key) lower(&least.ends[b], ends);
+    const u32 a = upper(list.components[i]), b = lower(list.components[i]);
+    if (least.keys[a] == key) lower_to(&least.ends[a], ends);
+    if (least.keys[b] == key) lower_to(&least.ends[b], ends);
   }
-}
-
-// is_taken: of components, 0; of copies of an edge one is taken.
-extern "C" __global__ void forest_take(__grid_constant__ const edge_list list, const u32* labels,
-                                       __grid_constant__ const least_edges least, u32* is_taken,
-                                       __grid_constant__ const edge_list taken, u64* listed) {
-  append(
-      list.count, taken.count, listed,
-      [&](long long i) {
-        const u64 ends = list.ends[i], key = key_of(list.weight, i);
-        const u32 a = labels[larger(ends)], b = labels[smaller(ends)];
-        const bool is_of_a = least.ends[a] == ends && least.keys[a] == key;
-        const bool is_of_b = least.ends[b] == ends && least.keys[b] == key;
-        return (is_of_a || is_of_b) && atomicExch(&is_taken[is_of_a ? a : b], 1) == 0;
-      },
-      [&](long long i, u64 place) { copy_edge(list, i, taken, place); });
 }
 
 // Of two components that choose the same edge, the one with the smaller number stays.
@@ -195,13 +185,26 @@ extern "C" __global__ void forest_hook(__grid_constant__ const least_edges least
     const u64 ends = least.ends[c];
     u32 to = u32(c);
     if (ends != no_edge) {
-      u32 other = labels[larger(ends)];
-      if (other == u32(c)) other = labels[smaller(ends)];
+      u32 other = labels[upper(ends)];
+      if (other == u32(c)) other = labels[lower(ends)];
       const bool is_mutual = least.ends[other] == ends && least.keys[other] == least.keys[c];
       if (!is_mutual || other < u32(c)) to = other;
     }
     parent[c] = to;
   }
+}
+
+// Of components from `first` to `stop` that point to others, each edge once.
+extern "C" __global__ void forest_join(__grid_constant__ const least_edges least, const u32* parent,
+                                       long long first, long long stop,
+                                       __grid_constant__ const edge_list joined, u64* listed) {
+  append(
+      stop - first, joined.count, listed,
+      [&](long long i) { return parent[first + i] != u32(first + i); },
+      [&](long long i, u64 place) {
+        joined.ends[place] = least.ends[first + i];
+        if (joined.weight) set_weight(least.keys[first + i], &joined.weight[place]);
+      });
 }
 
 // One pass, in place: what is read is an ancestor, whoever has written it. more: set to 1 if a
@@ -232,12 +235,24 @@ extern "C" __global__ void forest_relabel(u32* labels, long long n, const u32* f
   for (long long v = first_item(); v < n; v += stride()) labels[v] = following[labels[v]];
 }
 
-extern "C" __global__ void forest_keep(__grid_constant__ const edge_list list, const u32* labels,
-                                       __grid_constant__ const edge_list kept, u64* listed) {
+// following: as for relabel. keys: of the new components.
+extern "C" __global__ void forest_keep(__grid_constant__ const edge_list list, const u32* following,
+                                       __grid_constant__ const edge_list kept, u64* keys,
+                                       u64* listed) {
   append(
       list.count, kept.count, listed,
-      [&](long long i) { return labels[larger(list.ends[i])] != labels[smaller(list.ends[i])]; },
-      [&](long long i, u64 place) { copy_edge(list, i, kept, place); });
+      [&](long long i) {
+        const u64 components = list.components[i];
+        return following[upper(components)] != following[lower(components)];
+      },
+      [&](long long i, u64 place) {
+        const u64 old = list.components[i];
+        const u64 components = pair(following[upper(old)], following[lower(old)]);
+        kept.ends[place] = list.ends[i];
+        kept.components[place] = components;
+        if (list.weight) kept.weight[place] = list.weight[i];
+        offer_key(keys, components, key_of(list.weight, i));
+      });
 }
 
 // sampled: the values at so many places, evenly spaced.
@@ -253,25 +268,20 @@ extern "C" __global__ void forest_sample_keys(const weight_t* weights, long long
     keys[i] = order_key(weights[i * count / places]);
 }
 
-// order: places of the list, in which its ends ascend. Marks the first edge of each pair of ends.
-extern "C" __global__ void forest_mark_first(const u64* ends, const long long* order,
-                                             long long count, u32* is_first) {
-  for (long long i = first_item(); i < count; i += stride())
-    is_first[i] = i == 0 || ends[order[i]] != ends[order[i - 1]];
-}
-
-// firsts: how many are marked up to each place.
+// order: of the list's places.
 extern "C" __global__ void forest_arrange(__grid_constant__ const edge_list list,
-                                          const long long* order, const u32* firsts,
+                                          const long long* order,
                                           __grid_constant__ const edge_list arranged) {
-  for (long long i = first_item(); i < list.count; i += stride())
-    if (i == 0 || firsts[i] != firsts[i - 1]) copy_edge(list, order[i], arranged, firsts[i] - 1);
+  for (long long i = first_item(); i < list.count; i += stride()) {
+    arranged.ends[i] = list.ends[order[i]];
+    if (list.weight) arranged.weight[i] = list.weight[order[i]];
+  }
 }
 
 extern "C" __global__ void forest_unpack(const u64* ends, long long count, vertex_t* src,
                                          vertex_t* dst) {
   for (long long i = first_item(); i < count; i += stride()) {
-    src[i] = vertex_t(larger(ends[i]));
-    dst[i] = vertex_t(smaller(ends[i]));
+    src[i] = vertex_t(upper(ends[i]));
+    dst[i] = vertex_t(lower(ends[i]));
   }
 }

@@ -111,7 +111,10 @@ def _connect(exchange: Exchange, steps: Any) -> None:
         cancellation.raise_if_cancelled()
         keys = exchange.minimum(steps.least_keys())
         ends = exchange.minimum(steps.least_ends(keys))
-        steps.contract(keys, ends)
+        first, stop = (
+            keys.size * rank // exchange.size for rank in (exchange.rank, exchange.rank + 1)
+        )
+        steps.contract(keys, ends, slice(first, stop))
 
 
 def _spread(exchange: Exchange, steps: Any, n: int) -> tuple[Partition, tuple[Any, Any]]:

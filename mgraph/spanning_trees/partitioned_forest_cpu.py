@@ -9,7 +9,7 @@ from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.union_find_cpu import compare_and_swap
-from mgraph.spanning_trees.weight_keys import order_keys
+from mgraph.spanning_trees.weight_keys import order_keys, weights_of
 
 _BLOCK_EDGES = 1 << 21
 _NONE = np.uint64((1 << 64) - 1)
@@ -17,14 +17,11 @@ _HALF, _LOW = np.uint64(32), np.uint64((1 << 32) - 1)
 
 
 class _Edges(NamedTuple):
-    """Listed edges. ends: packed. key: in the order of weights. weight: empty without weights."""
+    """Listed edges. ends, components: packed. key: in the order of weights."""
 
     ends: np.ndarray
+    components: np.ndarray
     key: np.ndarray
-    weight: np.ndarray
-
-    def where(self, chosen: np.ndarray) -> "_Edges":
-        return _Edges(*(column[chosen] if column.size else column for column in self))
 
 
 class Steps:
@@ -39,12 +36,13 @@ class Steps:
             for first in range(0, len(block), _BLOCK_EDGES)
         ]
         weight = blocks[0].weight
+        self._has_weights = weight is not None
         self._no_weights = np.empty(0, np.int32 if weight is None else weight.dtype)
         blocks.clear()
         self._labels = np.arange(n, dtype=np.uint32)
         self._components = n
         self._listed: list[_Edges] = []
-        self._taken: list[_Edges] = []
+        self._joined: list[tuple[np.ndarray, np.ndarray]] = []
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         return cancellation.map_in_threads(function, items, self._threads)
@@ -79,7 +77,7 @@ class Steps:
 
     def list_light(self, bound: np.uint64, expected: float) -> None:
         """List the edges whose keys are at most ``bound``. expected: about how many there are."""
-        self._select(lambda src, dst, key: key <= bound)
+        self._select(lambda src, dst, key: (key <= bound) & (src != dst))
 
     def list_crossing(self) -> None:
         """List the edges between components."""
@@ -87,15 +85,15 @@ class Steps:
 
     def _select(self, test: Callable[..., np.ndarray]) -> None:
         def select(block: EdgeList) -> _Edges:
-            src, dst, weight = np.asarray(block.src), np.asarray(block.dst), self._no_weights
+            src, dst = np.asarray(block.src), np.asarray(block.dst)
             key = np.zeros(len(block), np.uint32)
             if block.weight is not None:
-                weight = np.asarray(block.weight)
-                key = order_keys(weight)
-            chosen = test(src, dst, key) & (src != dst)
+                key = order_keys(np.asarray(block.weight))
+            chosen = test(src, dst, key)
             src, dst = src[chosen].astype(np.uint64), dst[chosen].astype(np.uint64)
-            ends = np.maximum(src, dst) << _HALF | np.minimum(src, dst)
-            return _Edges(ends, key[chosen], weight[chosen] if weight.size else weight)
+            larger, smaller = np.maximum(src, dst), np.minimum(src, dst)
+            components = self._labels[larger].astype(np.uint64) << _HALF | self._labels[smaller]
+            return _Edges(larger << _HALF | smaller, components, key[chosen])
 
         self._listed = [edges for edges in self._map(select, self._blocks) if edges.ends.size]
 
@@ -111,56 +109,58 @@ class Steps:
     def least_keys(self) -> np.ndarray:
         """Return for each component the least key of the listed edges that leave it."""
         keys = np.full(self._components, _NONE, np.uint64)
-        self._map(lambda edges: _offer_keys(*edges[:2], self._labels, keys), self._listed)
+        self._map(lambda edges: _offer_keys(edges.components, edges.key, keys), self._listed)
         return keys
 
     def least_ends(self, keys: np.ndarray) -> np.ndarray:
         """Return the least ends of the listed edges with a component's least key, packed."""
         ends = np.full(self._components, _NONE, np.uint64)
-        self._map(lambda edges: _offer_ends(*edges[:2], self._labels, keys, ends), self._listed)
+        self._map(lambda edges: _offer_ends(*edges, keys, ends), self._listed)
         return ends
 
-    def contract(self, keys: np.ndarray, ends: np.ndarray) -> None:
-        """Let each component's least edge join the forest, and unite the components it connects."""
+    def contract(self, keys: np.ndarray, ends: np.ndarray, share: slice) -> None:
+        """Unite the components that each one's least edge connects.
+
+        share: of the components, whose edges join the forest at this rank.
+        """
         parent = _hook(keys, ends, self._labels)
+        numbers = np.arange(self._components, dtype=np.uint32)
+        joins = np.flatnonzero(parent[share] != numbers[share]) + share.start
+        self._joined.append((ends[joins], weights_of(keys[joins], self._no_weights.dtype)))
         _flatten(parent)
-        is_root = parent == np.arange(self._components, dtype=np.uint32)
+        is_root = parent == numbers
         following = (np.cumsum(is_root, dtype=np.uint32) - np.uint32(1))[parent]
         self._components = int(is_root.sum())
 
-        def advance(edges: _Edges) -> tuple[_Edges, _Edges]:
-            fate = _judge(*edges[:2], self._labels, keys, ends, following)
-            return edges.where(fate == _KEEP), edges.where(fate == _TAKE)
+        def keep(edges: _Edges) -> _Edges:
+            components = edges.components.copy()
+            _rename_pairs(components, following)
+            kept = (components >> _HALF) != (components & _LOW)
+            return _Edges(edges.ends[kept], components[kept], edges.key[kept])
 
-        judged = self._map(advance, self._listed)
-        self._taken += [taken for _, taken in judged if taken.ends.size]
-        self._listed = [kept for kept, _ in judged if kept.ends.size]
+        self._listed = [kept for kept in self._map(keep, self._listed) if kept.ends.size]
         pieces = [
             self._labels[first : first + _BLOCK_EDGES] for first in range(0, self._n, _BLOCK_EDGES)
         ]
         self._map(lambda piece: _rename(piece, following), pieces)
 
     def forest(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return packed ends and weights of the edges that joined the forest, see ``arrange``.
-
-        Edges of which copies are at several ranks joined it at each.
-        """
-        taken, self._taken = self._taken, []
+        """Return packed ends and weights of the edges that joined the forest, see ``arrange``."""
+        joined, self._joined = self._joined, []
         del self._labels, self._listed
-        return self.arrange([(edges.ends, edges.weight) for edges in taken])
+        return self.arrange(joined)
 
     def arrange(self, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[Any, Any]:
-        """Return the edges of lists in ascending order of ends, those with the same ends once.
+        """Return edges in ascending order of ends.
 
         parts: pairs of packed ends and weights; weights are ignored if there are none.
         """
-        parts = [(np.empty(0, np.uint64), self._no_weights), *parts]
-        ends, weight = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        order = np.argsort(ends, kind="stable")
-        ends = ends[order]
-        is_first = np.ones(ends.size, np.bool_)
-        is_first[1:] = ends[1:] != ends[:-1]
-        return ends[is_first], weight[order[is_first]] if weight.size else weight
+        ends = np.concatenate([np.empty(0, np.uint64), *(ends for ends, _ in parts)])
+        order = np.argsort(ends)
+        if not self._has_weights:
+            return ends[order], self._no_weights
+        weight = np.concatenate([self._no_weights, *(weight for _, weight in parts)])
+        return ends[order], weight[order]
 
     def sample_ends(self, ends: np.ndarray, places: int) -> np.ndarray:
         """Return the values at so many places of an array of packed ends, evenly spaced."""
@@ -169,9 +169,6 @@ class Steps:
     def unpack(self, ends: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the larger and the smaller ends."""
         return (ends >> _HALF).astype(dtype), (ends & _LOW).astype(dtype)
-
-
-_DROP, _KEEP, _TAKE = 0, 1, 2
 
 
 @compiled
@@ -186,18 +183,18 @@ def _lower(array, index, value):
 
 
 @compiled
-def _offer_keys(ends, key, labels, least):
-    for i in range(ends.size):
+def _offer_keys(components, key, least):
+    for i in range(components.size):
         value = np.uint64(key[i])
-        _lower(least, np.uint64(labels[ends[i] >> _HALF]), value)
-        _lower(least, np.uint64(labels[ends[i] & _LOW]), value)
+        _lower(least, components[i] >> _HALF, value)
+        _lower(least, components[i] & _LOW, value)
 
 
 @compiled
-def _offer_ends(ends, key, labels, keys, least):
+def _offer_ends(ends, components, key, keys, least):
     for i in range(ends.size):
         value = np.uint64(key[i])
-        a, b = np.uint64(labels[ends[i] >> _HALF]), np.uint64(labels[ends[i] & _LOW])
+        a, b = components[i] >> _HALF, components[i] & _LOW
         if keys[a] == value:
             _lower(least, a, ends[i])
         if keys[b] == value:
@@ -235,21 +232,13 @@ def _flatten(parent):
 
 
 @compiled
-def _judge(ends, key, labels, least_keys, least_ends, following):
-    """Say of each edge whether it joins the forest, is still between components, or neither."""
-    fate = np.empty(ends.size, np.uint8)
-    for i in range(ends.size):
-        value = np.uint64(key[i])
-        a, b = np.uint64(labels[ends[i] >> _HALF]), np.uint64(labels[ends[i] & _LOW])
-        fate[i] = _KEEP if following[a] != following[b] else _DROP
-        is_of_a = least_ends[a] == ends[i] and least_keys[a] == value
-        is_of_b = least_ends[b] == ends[i] and least_keys[b] == value
-        if is_of_a or is_of_b:
-            fate[i] = _TAKE
-    return fate
-
-
-@compiled
 def _rename(labels, following):
     for i in range(labels.size):
         labels[i] = following[labels[i]]
+
+
+@compiled
+def _rename_pairs(pairs, following):
+    for i in range(pairs.size):
+        upper, lower = following[pairs[i] >> _HALF], following[pairs[i] & _LOW]
+        pairs[i] = np.uint64(upper) << _HALF | np.uint64(lower)

@@ -40,17 +40,18 @@ def _read_declarations(**macros: str) -> _Declared:
 
 
 class _List(NamedTuple):
-    """Listed edges: packed ends, and weights or None."""
+    """Listed edges: packed ends, packed components or None, weights or None."""
 
     ends: Any
+    components: Any
     weight: Any
 
     def shortened(self, size: int) -> "_List":
         """Return the first edges, without the memory of the others if that is much."""
-        if size > _FULL * self.ends.size:
-            return _List(self.ends[:size], None if self.weight is None else self.weight[:size])
-        weight = None if self.weight is None else copy(self.weight[:size])
-        return _List(copy(self.ends[:size]), weight)
+        kept = [None if column is None else column[:size] for column in self]
+        if size <= _FULL * self.ends.size:
+            kept = [None if column is None else copy(column) for column in kept]
+        return _List(*kept)
 
 
 class Steps:
@@ -71,26 +72,27 @@ class Steps:
         }
         self._declared = _read_declarations(**self._macros)
         self._labels = cupy.arange(n, dtype=np.uint32)
-        self._listed = self._new_list(0)
-        self._taken: list[_List] = []
+        self._joined: list[_List] = []
 
     def _launch(self, name: str, *arguments: Any) -> None:
         KERNELS.launch(f"forest_{name}", arguments, **self._macros)
 
-    def _new_list(self, size: int) -> _List:
+    def _new_list(self, size: int, *, components: bool = False) -> _List:
         import cupy
 
         weight = None if self._weight_dtype is None else cupy.empty(size, self._weight_dtype)
-        return _List(cupy.empty(size, np.uint64), weight)
+        numbers = cupy.empty(size, np.uint64) if components else None
+        return _List(cupy.empty(size, np.uint64), numbers, weight)
 
     def _pack(self, edges: _List) -> Any:
-        return self._declared.edge_list.pack(
-            {
-                "ends": edges.ends,
-                "weight": 0 if edges.weight is None else edges.weight,
-                "count": edges.ends.size,
-            }
-        )
+        columns = {name: 0 if array is None else array for name, array in edges._asdict().items()}
+        return self._declared.edge_list.pack(columns | {"count": edges.ends.size})
+
+    def _pack_least(self, keys: Any, ends: Any) -> Any:
+        return self._declared.least_edges.pack({"keys": keys, "ends": ends})
+
+    def _none_per_component(self) -> Any:
+        return primitives_gpu.full(self._components, _NONE, np.uint64)
 
     def _packed_blocks(self) -> list[Any]:
         return [
@@ -104,18 +106,23 @@ class Steps:
             if len(block)
         ]  # fmt: skip
 
-    def _fill_list(self, size: int, launch: Any) -> _List:
-        """Return the list that launches make, whose sizes are at most ``size``, or not much more.
+    def _list_between(self, size: int, launch: Any) -> None:
+        """List edges between components, and offer their keys. size: how many there may be.
 
-        launch: called with a packed list and the counter of what is listed, a second time if there
-        was no room for all.
+        launch: lists edges, as far as there is room, when it is called with a packed list, the
+        components' least keys, and the counter of what passes; twice if there was no room.
         """
         while True:
-            edges, listed = self._new_list(size), primitives_gpu.full(1, 0, np.uint64)
-            launch(self._pack(edges), listed)
+            edges, listed = (
+                self._new_list(size, components=True),
+                primitives_gpu.full(1, 0, np.uint64),
+            )
+            self._keys = self._none_per_component()
+            launch(self._pack(edges), self._keys, listed)
             found = int(listed.get()[0])
             if found <= size:
-                return edges.shortened(found)
+                self._listed = edges.shortened(found)
+                return
             size = found
 
     def check(self) -> np.ndarray:
@@ -154,11 +161,11 @@ class Steps:
         self._select(np.uint64(_NONE), self._labels, int(_CROSSING_SHARE * self.edges))
 
     def _select(self, bound: np.uint64, labels: Any, size: int) -> None:
-        def launch(edges: Any, listed: Any) -> None:
+        def launch(*arguments: Any) -> None:
             for block in self._packed_blocks():
-                self._launch("select", block, bound, labels, edges, listed)
+                self._launch("select", block, bound, labels, *arguments)
 
-        self._listed = self._fill_list(size, launch)
+        self._list_between(size, launch)
 
     def forget_edges(self) -> None:
         """Release the memory of edges that are not listed."""
@@ -171,35 +178,31 @@ class Steps:
 
     def least_keys(self) -> Any:
         """Return for each component the least key of the listed edges that leave it."""
-        keys = primitives_gpu.full(self._components, _NONE, np.uint64)
-        least = self._declared.least_edges.pack({"keys": keys, "ends": 0})
-        self._launch("offer_keys", self._pack(self._listed), self._labels, least)
-        return keys
+        return self._keys
 
     def least_ends(self, keys: Any) -> Any:
         """Return the least ends of the listed edges with a component's least key, packed."""
-        ends = primitives_gpu.full(self._components, _NONE, np.uint64)
-        least = self._declared.least_edges.pack({"keys": keys, "ends": ends})
-        self._launch("offer_ends", self._pack(self._listed), self._labels, least)
+        ends = self._none_per_component()
+        self._launch("offer_ends", self._pack(self._listed), self._pack_least(keys, ends))
         return ends
 
-    def contract(self, keys: Any, ends: Any) -> None:
-        """Let each component's least edge join the forest, and unite the components it connects."""
+    def contract(self, keys: Any, ends: Any, share: slice) -> None:
+        """Unite the components that each one's least edge connects.
+
+        share: of the components, whose edges join the forest at this rank.
+        """
         import cupy
 
-        least = self._declared.least_edges.pack({"keys": keys, "ends": ends})
-        components, edges = np.int64(self._components), self._pack(self._listed)
-
-        def take(taken: Any, listed: Any) -> None:
-            is_taken = primitives_gpu.full(self._components, 0, np.uint32)
-            self._launch("take", edges, self._labels, least, is_taken, taken, listed)
-
-        def keep(kept: Any, listed: Any) -> None:
-            self._launch("keep", edges, self._labels, kept, listed)
-
-        self._taken.append(self._fill_list(min(self.listed, self._components), take))
+        least, components = self._pack_least(keys, ends), np.int64(self._components)
         following = cupy.empty(self._components, np.uint32)
         self._launch("hook", least, self._labels, components, following)
+        joined, listed = (
+            self._new_list(share.stop - share.start),
+            primitives_gpu.full(1, 0, np.uint64),
+        )
+        part = np.int64(share.start), np.int64(share.stop)
+        self._launch("join", least, following, *part, self._pack(joined), listed)
+        self._joined.append(joined.shortened(int(listed.get()[0])))
         more = primitives_gpu.full(1, 1, np.uint32)
         while more.get()[0]:
             primitives_gpu.fill(more, 0)
@@ -208,45 +211,42 @@ class Steps:
         self._launch("number", following, components, roots)
         primitives_gpu.accumulate(roots)
         self._launch("rename", following, components, roots)
-        self._launch("relabel", self._labels, np.int64(self._n), following)
         self._components = int(roots[-1:].get()[0])
-        del roots, following
-        self._listed = self._fill_list(self.listed, keep)
+        del roots, keys, ends, least, self._keys
+        self._launch("relabel", self._labels, np.int64(self._n), following)
+        listed_before = self._pack(self._listed)
+
+        def keep(*arguments: Any) -> None:
+            self._launch("keep", listed_before, following, *arguments)
+
+        self._list_between(self.listed, keep)
 
     def forest(self) -> tuple[Any, Any]:
-        """Return packed ends and weights of the edges that joined the forest, see ``arrange``.
-
-        Edges of which copies are at several ranks joined it at each.
-        """
-        taken, self._taken = self._taken, []
-        del self._labels, self._listed
-        return self.arrange(taken)
+        """Return packed ends and weights of the edges that joined the forest, see ``arrange``."""
+        joined, self._joined = self._joined, []
+        del self._labels, self._listed, self._keys
+        return self.arrange([(edges.ends, edges.weight) for edges in joined])
 
     def arrange(self, parts: Any) -> tuple[Any, Any]:
-        """Return the edges of lists in ascending order of ends, those with the same ends once.
+        """Return edges in ascending order of ends.
 
         parts: pairs of packed ends and weights; weights are ignored if there are none.
         """
         import cupy
 
-        whole = self._new_list(sum(part[0].size for part in parts))
+        whole = self._new_list(sum(ends.size for ends, _ in parts))
         first = 0
-        for part in parts:
-            stop = first + part[0].size
-            for column, piece in zip(whole, part, strict=True):
-                if column is not None:
-                    copy_into(column[first:stop], piece)
+        for ends, weight in parts:
+            stop = first + ends.size
+            copy_into(whole.ends[first:stop], ends)
+            if whole.weight is not None:
+                copy_into(whole.weight[first:stop], weight)
             first = stop
-        none = cupy.empty(0, np.int32)
-        if not first:
-            return whole.ends, none if whole.weight is None else whole.weight
+        arranged = self._new_list(first)
         order = cupy.argsort(whole.ends)
-        firsts = cupy.empty(first, np.uint32)
-        self._launch("mark_first", whole.ends, order, np.int64(first), firsts)
-        primitives_gpu.accumulate(firsts)
-        arranged = self._new_list(int(firsts[-1:].get()[0]))
-        self._launch("arrange", self._pack(whole), order, firsts, self._pack(arranged))
-        return arranged.ends, none if arranged.weight is None else arranged.weight
+        self._launch("arrange", self._pack(whole), order, self._pack(arranged))
+        weight = cupy.empty(0, np.int32) if arranged.weight is None else arranged.weight
+        return arranged.ends, weight
 
     def sample_ends(self, ends: Any, places: int) -> np.ndarray:
         """Return the values at so many places of an array of packed ends, evenly spaced."""

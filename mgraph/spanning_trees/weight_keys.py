@@ -24,6 +24,19 @@ def order_keys(weights: Any) -> Any:
     return signed.view(unsigned_dtype) ^ sign
 
 
+def weights_of(keys: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return the weights of which ``order_keys`` makes these keys; 0.0, not -0.0.
+
+    keys: of NumPy, of any unsigned type that holds them. dtype: of the weights.
+    """
+    bits = dtype.itemsize * 8
+    sign = np.dtype(f"u{bits // 8}").type(1 << (bits - 1))
+    words = keys.astype(sign.dtype) ^ sign
+    if dtype.kind == "f":
+        words = np.where(words & sign, words ^ (sign - sign.dtype.type(1)), words)
+    return words.view(dtype)
+
+
 def ranks(keys: Any, limit: int = 1 << 32) -> Any:
     """Keys as uint32 in the same order, below ``limit``, which is at least the number of keys.
 

@@ -40,6 +40,8 @@ def assert_same(edges, n, size, seed=0, backend="cpu", threads=1):
     for columns in zip(*(forest.edges for forest in found), expected, strict=True):
         np.testing.assert_array_equal(np.concatenate(columns[:-1]), columns[-1])
         assert columns[0].dtype == columns[-1].dtype
+        if columns[-1].dtype.kind == "f":
+            assert (np.signbit(np.concatenate(columns[:-1])) == np.signbit(columns[-1])).all()
     return found
 
 

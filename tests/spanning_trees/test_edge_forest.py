@@ -55,3 +55,11 @@ def test_wrong_edges_are_refused():
         forest_of_edges(EdgeList(*pair, np.array([1, np.nan])), 3)
     with pytest.raises(UsageError, match=r"finite weights \(got -inf\)"):
         forest_of_edges(EdgeList(*pair, np.array([1, -np.inf])), 3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_zeros_have_no_sign_and_the_least_floats_stay(dtype):
+    weight = np.array([-0.0, np.finfo(dtype).smallest_subnormal, 0.0, -1], dtype)
+    forest = forest_of_edges(EdgeList([1, 2, 3, 4], [0, 1, 2, 3], weight.copy()), 5)
+    weight[0] = 0.0
+    np.testing.assert_array_equal(forest.weight.view("u1"), weight.view("u1"))
