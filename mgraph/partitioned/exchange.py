@@ -49,6 +49,10 @@ class Exchange(abc.ABC):
         """Raise ExchangeLostError if another rank has failed: for who waits by other means."""
         return
 
+    def reusable(self) -> Any:
+        """Return what an exchange of the same ranks may use again, when all messages have come."""
+        return None
+
     def all_gather(self, *arrays: Any) -> list[Message]:
         """Return the arrays of each rank."""
         return self.all_to_all([arrays] * self.size)

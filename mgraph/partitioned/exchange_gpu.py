@@ -5,8 +5,11 @@ arrays in one group. Another exchange, over the network, makes the ranks known t
 tells while a rank waits whether the others still go on: NCCL itself would wait for ever.
 """
 
+import contextlib
+import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -48,13 +51,42 @@ class Communicator:
 class NcclExchange(Exchange):
     """The exchange of a rank on its device."""
 
-    def __init__(self, communicator: Communicator, control: Exchange) -> None:
-        """Take a communicator. control: asks whether the other ranks go on."""
+    def __init__(self, control: Exchange, known: Communicator | None = None) -> None:
+        """Begin to meet the other ranks, on a thread of its own: NCCL takes a tenth of a second.
+
+        control: asks whether the other ranks go on. known: this rank's communicator of an earlier
+        run, used again if all ranks have one of that run.
+        """
         import cupy
 
         self.rank, self.size = control.rank, control.size
-        self._communicator, self._control = communicator, control
-        self._event = cupy.cuda.Event(disable_timing=True)
+        self._control, self._event = control, cupy.cuda.Event(disable_timing=True)
+        self._met: Future[Communicator] = Future()
+        device = cupy.cuda.Device()
+
+        def meet() -> None:
+            try:
+                with device:
+                    self._met.set_result(communicator_for(control, known))
+            except BaseException as error:
+                self._met.set_exception(error)
+
+        meeting = cancellation.with_token(meet)
+        threading.Thread(target=meeting, name="mgraph-nccl", daemon=True).start()
+
+    @property
+    def communicator(self) -> Communicator:
+        """NCCL's communicator, when all ranks have met. Raises ExchangeLostError."""
+        while not self._met.done():
+            with contextlib.suppress(TimeoutError):
+                return self._met.result(CHECK_SECONDS)
+            cancellation.raise_if_cancelled()
+            self._control.check()
+        return self._met.result()
+
+    def reusable(self) -> Communicator:
+        """Return the communicator."""
+        return self.communicator
 
     def all_to_all(self, messages: Sequence[Message]) -> list[Message]:
         """Send and receive, see ``Exchange``. NumPy arrays arrive as such."""
@@ -106,7 +138,7 @@ class NcclExchange(Exchange):
         own = cupy.asarray(values)
         gathered = cupy.empty((self.size, values.size), values.dtype)
         stream = cupy.cuda.get_current_stream()
-        self._communicator.nccl.allGather(
+        self.communicator.nccl.allGather(
             own.data.ptr, gathered.data.ptr, own.nbytes, nccl.NCCL_INT8, stream.ptr
         )
         self._wait(stream)
@@ -119,7 +151,7 @@ class NcclExchange(Exchange):
 
         if self.size > 1 and array.size:
             stream, place = cupy.cuda.get_current_stream(), array.data.ptr
-            self._communicator.nccl.allReduce(
+            self.communicator.nccl.allReduce(
                 place, place, array.size, nccl.NCCL_UINT64, nccl.NCCL_MIN, stream.ptr
             )
             self._wait(stream)
@@ -130,7 +162,7 @@ class NcclExchange(Exchange):
         import cupy
         from cupy.cuda import nccl
 
-        communicator, stream = self._communicator.nccl, cupy.cuda.get_current_stream()
+        communicator, stream = self.communicator.nccl, cupy.cuda.get_current_stream()
         nccl.groupStart()
         for is_sent, array, rank in transfers:
             operation = communicator.send if is_sent else communicator.recv
@@ -151,11 +183,11 @@ class NcclExchange(Exchange):
                     if passed > CHECK_SECONDS:
                         self._control.check()
         except BaseException:
-            self._communicator.abort()
+            self.communicator.abort()
             raise
 
 
-def communicator_for(control: Exchange, known: "Communicator | None") -> Communicator:
+def communicator_for(control: Exchange, known: Communicator | None) -> Communicator:
     """Return a communicator that all ranks have: the known one, or a new one."""
     number = 0 if known is None else known.number
     numbers = [int(each[0]) for each in control.gather_numbers(np.array([number]))]

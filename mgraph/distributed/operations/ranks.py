@@ -162,6 +162,7 @@ def run_rank(
             ranks, run, list(addresses).index(worker.address), addresses, backend
         )
         result = program(exchange, ranks.memory, argument, **options)
+        ranks.memory[_COMMUNICATOR] = exchange.reusable()
         state = "done"
         return Outcome(result)
     except cancellation.Cancelled:
@@ -180,11 +181,9 @@ def _open_exchange(
     control = WorkerExchange(ranks, run, rank, addresses)
     if backend != "gpu" or len(addresses) == 1:
         return control
-    from mgraph.partitioned.exchange_gpu import NcclExchange, communicator_for
+    from mgraph.partitioned.exchange_gpu import NcclExchange
 
-    communicator = communicator_for(control, ranks.memory.get(_COMMUNICATOR))
-    ranks.memory[_COMMUNICATOR] = communicator
-    return NcclExchange(communicator, control)
+    return NcclExchange(control, ranks.memory.get(_COMMUNICATOR))
 
 
 @contextlib.contextmanager
