@@ -42,6 +42,25 @@ class Communicator:
         self.number = number
         identity = first[0].tobytes() if was_bytes else tuple(first[0].view(np.int8).tolist())
         self.nccl = nccl.NcclCommunicator(control.size, identity, control.rank)
+        self._connect(control.rank, control.size)
+
+    def _connect(self, rank: int, size: int) -> None:
+        """Send and reduce a word, since NCCL connects two ranks when they first do so."""
+        import cupy
+        from cupy.cuda import nccl
+
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            words = cupy.empty(2 * size, np.uint64)
+            first = words.data.ptr
+            nccl.groupStart()
+            for other in range(size):
+                if other != rank:
+                    place = first + 16 * other
+                    self.nccl.send(place, 1, nccl.NCCL_UINT64, other, stream.ptr)
+                    self.nccl.recv(place + 8, 1, nccl.NCCL_UINT64, other, stream.ptr)
+            nccl.groupEnd()
+            self.nccl.allReduce(first, first, 1, nccl.NCCL_UINT64, nccl.NCCL_MIN, stream.ptr)
+            stream.synchronize()
 
     def abort(self) -> None:
         """End the operations that wait for a rank that is gone."""

@@ -23,7 +23,7 @@ KERNELS = Source(
 )
 _NONE = (1 << 64) - 1
 _FULL = 0.75  # of the room for a list
-_CROSSING_SHARE = 1 / 16  # of the edges, for which there is room before they are counted
+_CROSSING_SHARE = 1 / 6  # of the edges, for which there is room before they are counted
 
 
 class _Declared(NamedTuple):

@@ -292,7 +292,8 @@ def rmat(options):
                 f"{statistics.harmonic_mean(rates) / 1e9:.2f}e9 edges/s, harmonic mean of "
                 f"{len(rates)}; {statistics.median(times):.3f} s, {found[0][2]} rounds; "
                 f"{max(each[0] for each in bare):.3f} s without predecessors; the trees "
-                f"of {min(options.checks, len(sources))} checked",
+                f"of {min(options.checks, len(sources))} checked; "
+                f"ms: {' '.join(f'{1e3 * each:.0f}' for each in times)}",
                 flush=True,
             )
         print(*run(build_rmat, scale=options.scale, weighted=False), sep="\n", flush=True)

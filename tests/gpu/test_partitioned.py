@@ -170,3 +170,25 @@ def test_over_the_gpus_of_a_cluster(tmp_path):
             paths = graph.sssp(7, predecessors=True)
             np.testing.assert_array_equal(paths.distance(), expected.distance)
             np.testing.assert_array_equal(paths.predecessor(), expected.predecessor)
+
+
+@pytest.mark.multigpu
+@pytest.mark.parametrize("weights", [(1, 1000), None])
+def test_the_forest_of_a_dataset_over_the_gpus_of_a_cluster(tmp_path, weights):
+    model = CopyModel(300_000, 7, weights=weights)
+    with mgraph.connect(workers=2, backend="gpu") as cluster:
+        mgraph.generate(tmp_path / "graph", model, cluster=cluster)
+        made = [
+            mgraph.spanning_forest_dataset(
+                tmp_path / "graph", tmp_path / f"forest-{batch}", cluster=cluster, batch=batch
+            )
+            for batch in (None, 10**6)
+        ]
+    graph = mgraph.read_graph(tmp_path / "graph", backend="cpu")
+    expected = mgraph.minimum_spanning_forest(graph, backend="cpu")
+    for run in made:
+        forest = mgraph.read_graph(run.location, backend="cpu").to_edges()
+        np.testing.assert_array_equal(forest.src, expected.src)
+        np.testing.assert_array_equal(forest.dst, expected.dst)
+        assert run.total_weight == expected.total_weight
+    assert [run.together for run in made] == [True, False]

@@ -17,7 +17,7 @@ from mgraph.partitioned.exchange import Exchange, ExchangeLostError
 
 WATCH_SECONDS = 1.0  # between two looks at which workers are there
 GRACE_SECONDS = 5.0  # from the first rank's failure until all are cancelled
-_COMMUNICATOR = "communicator"  # NCCL's, in a rank's memory
+_reusable: dict[tuple[str, ...], Any] = {}  # of this process: by the ranks' addresses, one at most
 REMEDY = "; the graph is gone with it: start again"
 
 
@@ -162,13 +162,12 @@ def run_rank(
             ranks, run, list(addresses).index(worker.address), addresses, backend
         )
         result = program(exchange, ranks.memory, argument, **options)
-        ranks.memory[_COMMUNICATOR] = exchange.reusable()
+        _reusable[tuple(addresses)] = exchange.reusable()
         state = "done"
         return Outcome(result)
     except cancellation.Cancelled:
         raise
     except Exception as error:
-        ranks.memory.pop(_COMMUNICATOR, None)  # other ranks may have given theirs up
         return Outcome(error=error)
     finally:
         ranks.end(run, state)
@@ -183,7 +182,9 @@ def _open_exchange(
         return control
     from mgraph.partitioned.exchange_gpu import NcclExchange
 
-    return NcclExchange(control, ranks.memory.get(_COMMUNICATOR))
+    known = _reusable.pop(tuple(addresses), None)
+    _reusable.clear()  # of other workers, or of a run that failed at another rank
+    return NcclExchange(control, known)
 
 
 @contextlib.contextmanager
