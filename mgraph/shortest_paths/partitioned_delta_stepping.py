@@ -56,8 +56,10 @@ FEW_ARCS = {"cpu": 1 << 18, "gpu": 1 << 22}  # per rank
 # Of a rank's vertices, that it expands before it sends.
 BUDGET_SHARE = {"cpu": 1 / 8, "gpu": 1 / 64}
 FEW_VERTICES = {"cpu": 1 << 12, "gpu": 1 << 18}
-# At most, of a step, before half of the arcs belong to settled vertices and after.
-GROWTH, LATE_GROWTH = 8.0, 64.0
+# At most, of a step: while steps settle less than ``LITTLE`` of what they aim at, before half of
+# the arcs belong to settled vertices, and after.
+EARLY_GROWTH, GROWTH, LATE_GROWTH = 2.0, 8.0, 64.0
+LITTLE = 1 / 1024
 LATE_SHARE = 1 / 1024  # of the vertices, that may be improved late
 PULL_COST = 1 / 4  # of an unsettled vertex's arc, beside one of a settled vertex that is pushed
 TINY, HUGE = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
@@ -80,7 +82,9 @@ class Steps:
 
     A multiple of the last one, from an eighth on, so that steps settle vertices of about
     ``ARCS_SHARE`` of all arcs, but not fewer than are worth a step. Until half of all arcs belong
-    to settled vertices it is at most eight times the last one. It is fixed if it was chosen.
+    to settled vertices it is at most eight times the last one, and at most twice while a step
+    settles next to nothing: a source of R-MAT with few arcs needs some steps to reach a hub, from
+    which one that has grown too long leads nearly everywhere. It is fixed if it was chosen.
 
     late: how many vertices may be improved late.
     """
@@ -93,7 +97,7 @@ class Steps:
         self._is_fixed = delta is not None
         mean_weight = graph.sum_weight / max(graph.num_arcs, 1) or 1.0
         mean_degree = max(graph.num_arcs / max(graph.n, 1), 1.0)
-        self.delta = delta if delta is not None else max(mean_weight / (8 * mean_degree), TINY)
+        self.delta = delta if delta is not None else max(mean_weight / (16 * mean_degree), TINY)
         self.late = int(min(few / mean_degree, LATE_SHARE * graph.n))
         self._settled = 0
 
@@ -107,6 +111,8 @@ class Steps:
         left = self._num_arcs - self._settled
         if not self._is_fixed:
             limit = GROWTH if left > self._settled else LATE_GROWTH
+            if arcs < LITTLE * self._set_point and left > self._settled:
+                limit = EARLY_GROWTH
             factor = min(limit, max(0.125, self._set_point / max(arcs, 1)))
             self.delta = min(max(self.delta * factor, TINY), HUGE)
         return PULL_COST * left < arcs

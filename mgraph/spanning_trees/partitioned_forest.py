@@ -140,7 +140,9 @@ def _spread(exchange: Exchange, steps: Any, n: int) -> tuple[Partition, tuple[An
         (ends[first:stop], weight[first:stop])
         for first, stop in itertools.pairwise([0, *stops, ends.size])
     ]
-    return ranges, steps.arrange(exchange.all_to_all(messages))
+    pieces = [piece for piece in exchange.all_to_all(messages) if piece[0].size]
+    ascends = all(one[0][-1] < other[0][0] for one, other in itertools.pairwise(pieces))
+    return ranges, steps.arrange(pieces, ascends=bool(ascends))
 
 
 def _position(ends: Any, value: int) -> int:

@@ -150,17 +150,22 @@ class Steps:
         del self._labels, self._listed
         return self.arrange(joined)
 
-    def arrange(self, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[Any, Any]:
+    def arrange(
+        self, parts: Sequence[tuple[np.ndarray, np.ndarray]], *, ascends: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return edges in ascending order of ends.
 
-        parts: pairs of packed ends and weights; weights are ignored if there are none.
+        parts: pairs of packed ends and weights; weights are ignored if there are none. ascends:
+        whether they are in order.
         """
         ends = np.concatenate([np.empty(0, np.uint64), *(ends for ends, _ in parts)])
+        weight = self._no_weights
+        if self._has_weights:
+            weight = np.concatenate([weight, *(weight for _, weight in parts)])
+        if ascends:
+            return ends, weight
         order = np.argsort(ends)
-        if not self._has_weights:
-            return ends[order], self._no_weights
-        weight = np.concatenate([self._no_weights, *(weight for _, weight in parts)])
-        return ends[order], weight[order]
+        return ends[order], weight[order] if weight.size else weight
 
     def sample_ends(self, ends: np.ndarray, places: int) -> np.ndarray:
         """Return the values at so many places of an array of packed ends, evenly spaced."""

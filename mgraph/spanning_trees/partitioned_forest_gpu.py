@@ -227,10 +227,11 @@ class Steps:
         del self._labels, self._listed, self._keys
         return self.arrange([(edges.ends, edges.weight) for edges in joined])
 
-    def arrange(self, parts: Any) -> tuple[Any, Any]:
+    def arrange(self, parts: Any, *, ascends: bool = False) -> tuple[Any, Any]:
         """Return edges in ascending order of ends.
 
-        parts: pairs of packed ends and weights; weights are ignored if there are none.
+        parts: pairs of packed ends and weights; weights are ignored if there are none. ascends:
+        whether they are in order.
         """
         import cupy
 
@@ -242,9 +243,10 @@ class Steps:
             if whole.weight is not None:
                 copy_into(whole.weight[first:stop], weight)
             first = stop
-        arranged = self._new_list(first)
-        order = cupy.argsort(whole.ends)
-        self._launch("arrange", self._pack(whole), order, self._pack(arranged))
+        arranged = whole
+        if not ascends:
+            arranged, order = self._new_list(first), cupy.argsort(whole.ends)
+            self._launch("arrange", self._pack(whole), order, self._pack(arranged))
         weight = cupy.empty(0, np.int32) if arranged.weight is None else arranged.weight
         return arranged.ends, weight
 
