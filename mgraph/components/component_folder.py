@@ -67,28 +67,61 @@ class ComponentFolder:
         ids: of all vertices, if those are written. threads: by default one per core. identity: for
         the manifest.
         """
-        threads = threads or available_cores()
-        n, names = labels.size, None if ids is None else to_column(ids)
-        rows = max(_MIN_ROWS, min(_MAX_ROWS, -(-n // threads)))
-        starts = range(0, n, rows)
+        names = None if ids is None else to_column(ids)
+        starts = self.part_starts(range(labels.size), threads)
+        parts = self.write_parts(labels, starts, names=names, threads=threads)
+        self.write_table(sizes, labels.dtype, names)
+        self.write_manifest(labels.size, sizes.summary(), parts, identity)
+
+    @staticmethod
+    def part_starts(vertices: range, threads: int | None = None) -> range:
+        """Return where the parts of some vertices begin. threads: as for ``write``."""
+        share = -(-len(vertices) // (threads or available_cores()))
+        return vertices[:: max(_MIN_ROWS, min(_MAX_ROWS, share))]
+
+    def write_parts(
+        self,
+        labels: np.ndarray,
+        starts: range,
+        *,
+        first_part: int = 0,
+        names: Any = None,
+        threads: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Write the components of neighbouring vertices; return the parts as in the manifest.
+
+        labels: of vertices from the first of ``starts`` on. first_part: the number of its part.
+        """
+        stops = [*starts[1:], starts.start + labels.size]
 
         def write_part(index: int) -> dict[str, Any]:
-            first, stop = starts[index], min(starts[index] + rows, n)
-            checksum = self._write_part(part_name(index), labels, range(first, stop), names)
+            file, vertices = part_name(first_part + index), range(starts[index], stops[index])
+            own = labels[vertices.start - starts.start : vertices.stop - starts.start]
+            checksum = self._write_part(file, own, vertices, names)
             return {
-                "file": part_name(index), "rows": stop - first, "first": first, "stop": stop,
-                "checksum": f"{checksum:016x}", "bytes": self.folder.size(part_name(index)),
+                "file": file, "rows": len(vertices), "first": vertices.start,
+                "stop": vertices.stop, "checksum": f"{checksum:016x}",
+                "bytes": self.folder.size(file),
             }  # fmt: skip
 
-        parts = cancellation.map_in_threads(write_part, range(len(starts)), threads)
-        self._write_sizes(sizes, names, labels.dtype)
+        threads = threads or available_cores()
+        return cancellation.map_in_threads(write_part, range(len(starts)), threads)
+
+    def write_manifest(
+        self,
+        n: int,
+        summary: dict[str, Any],
+        parts: list[dict[str, Any]],
+        identity: dict[str, Any] | None = None,
+    ) -> None:
+        """Write the manifest. summary: of the sizes; parts: all, in order of their vertices."""
         checksum = sum(int(part["checksum"], 16) for part in parts) % (1 << 64)
         content: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
             **(identity or {}),
             "n": n,
-            **sizes.summary(),
+            **summary,
             "checksum": f"{checksum:016x}",
             "parts": parts,
             "table": TABLE,
@@ -97,7 +130,10 @@ class ComponentFolder:
         self.folder.write(manifests.NAME, (json.dumps(content, indent=1) + "\n").encode())
 
     def _write_part(self, file: str, labels: np.ndarray, vertices: range, names: Any) -> int:
-        """Write the components of some vertices; return the checksum of the numbers."""
+        """Write the components of some vertices; return the checksum of the numbers.
+
+        labels: of these vertices.
+        """
         from mgraph.core.edge_list_cpu import checksum
 
         total = 0
@@ -107,14 +143,15 @@ class ComponentFolder:
             for start in range(vertices.start, vertices.stop, _BLOCK_ROWS):
                 cancellation.raise_if_cancelled()
                 stop = min(start + _BLOCK_ROWS, vertices.stop)
-                vertex, component = np.arange(start, stop, dtype=labels.dtype), labels[start:stop]
+                vertex = np.arange(start, stop, dtype=labels.dtype)
+                component = labels[start - vertices.start : stop - vertices.start]
                 total += checksum(EdgeList(vertex, component))
                 writer.write([_name(vertex, names), _name(component, names)])
             writer.close({"components": True})
         return total % (1 << 64)
 
-    def _write_sizes(self, sizes: ComponentSizes, names: Any, dtype: np.dtype) -> None:
-        """Write the table of components, the largest first."""
+    def write_table(self, sizes: ComponentSizes, dtype: Any, names: Any = None) -> None:
+        """Write the table of components, the largest first. dtype: of labels."""
         column_type = dtype if names is None else names.type
         columns = {"component": column_type, "vertices": np.dtype(np.int64)}
         order = np.argsort(-sizes.sizes, kind="stable")

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mgraph
-from mgraph import CopyModel, DatasetError, EdgeList, UsageError
+from mgraph import CopyModel, DatasetError, EdgeList, MgraphWarning, UsageError
 from mgraph.distributed.operations import components as operations
 from mgraph.distributed.operations import components_tasks
 from mgraph.io import graph_dataset
@@ -71,20 +71,25 @@ def test_each_vertex_with_its_component_and_each_component_with_its_size(
     tmp_path, cluster, dataset, expected
 ):
     run = search(dataset, tmp_path / "c", cluster)
-    assert_labels(tmp_path / "c", expected)
+    assert_same(tmp_path / "c", run, expected)
+    names = {path.name for path in (tmp_path / "c").iterdir()}
+    assert names == {"_manifest.json", "components.parquet", "part-00000.parquet"}
+
+
+def assert_same(out, run, expected):
+    """The folder has each vertex, each component and its size, as the result says."""
+    assert_labels(out, expected)
     roots, sizes = np.unique(expected, return_counts=True)
-    assert (run.n, run.num_components) == (N, roots.size)
-    assert (run.largest, run.largest_size) == (roots[sizes.argmax()], sizes.max())
+    assert (run.n, run.num_components) == (expected.size, roots.size)
+    if roots.size:
+        assert (run.largest, run.largest_size) == (roots[sizes.argmax()], sizes.max())
     distinct, counts = np.unique(sizes, return_counts=True)
     np.testing.assert_array_equal(run.sizes, distinct)
     np.testing.assert_array_equal(run.counts, counts)
-    table = pq.read_table(tmp_path / "c" / "components.parquet").to_pandas()
-    assert table.vertices.is_monotonic_decreasing
-    assert dict(zip(table.component, table.vertices, strict=True)) == dict(
-        zip(roots.tolist(), sizes.tolist(), strict=True)
-    )
-    names = {path.name for path in (tmp_path / "c").iterdir()}
-    assert names == {"_manifest.json", "components.parquet", "part-00000.parquet"}
+    table = pq.read_table(out / "components.parquet").to_pandas()
+    order = np.lexsort((roots, -sizes))
+    assert table.component.tolist() == roots[order].tolist()
+    assert table.vertices.tolist() == sizes[order].tolist()
 
 
 @pytest.mark.parametrize("workers", [1, 3, 4])
@@ -286,6 +291,41 @@ def test_a_wrong_id_names_the_files(tmp_path, in_process, dataset):
     assert not list((tmp_path / "c").glob("part*"))
 
 
-def test_too_many_vertices_for_a_worker(in_process):
-    with pytest.raises(UsageError, match="GiB of memory on each worker, and one has"):
-        operations._check_memory(in_process, 1 << 38)
+def test_too_many_vertices_for_a_worker(in_process, dataset):
+    """One worker cannot share the graph with others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(operations, "MEMORY_SHARE", 1e-12)
+        with pytest.raises(UsageError, match="GiB of memory on each worker, and one has"):
+            search(dataset, None, in_process)
+
+
+@pytest.fixture
+def scarce(monkeypatch):
+    """No worker has memory for the labels."""
+    monkeypatch.setattr(operations, "MEMORY_SHARE", 1e-12)
+
+
+@pytest.mark.parametrize("compression", ["lz4", "none"])
+def test_labels_that_no_worker_holds(tmp_path, cluster, dataset, expected, scarce, compression):
+    with pytest.warns(MgraphWarning, match=r"components of 3,000 .* spread over 2 workers"):
+        run = search(dataset, tmp_path / "c", cluster, compression=compression)
+    assert_same(tmp_path / "c", run, expected)
+    with pytest.warns(MgraphWarning):
+        again = search(dataset, None, cluster)
+    assert (again.num_components, again.largest) == (run.num_components, run.largest)
+    np.testing.assert_array_equal(again.sizes, run.sizes)
+    with pytest.raises(UsageError, match="already holds"):
+        search(dataset, tmp_path / "c", cluster)
+    assert search(dataset, tmp_path / "c", cluster, resume=True).num_components
+    with pytest.raises(UsageError, match="without which largest does not work"):
+        search(dataset, None, cluster, largest=tmp_path / "l")
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_few_vertices_over_more_workers(tmp_path, cluster, scarce, n):
+    none = np.empty(0, np.int32)
+    graph = mgraph.from_edges(EdgeList(none, none), n, directed=False, backend="cpu")
+    mgraph.write_graph(graph, tmp_path / "g")
+    with pytest.warns(MgraphWarning):
+        run = search(tmp_path / "g", tmp_path / "c", cluster)
+    assert_same(tmp_path / "c", run, np.arange(n))

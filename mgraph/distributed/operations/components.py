@@ -3,7 +3,9 @@
 Data flow: the parts are divided into one share per worker. A task reads its share block by block
 and unites the ends of the edges in an array of labels, on its GPU if it has one; no edge is kept.
 The labels of all shares are merged in pairs, on the workers, and the last task writes them. With
-``largest``, further tasks read the parts again and write the edges of the largest component.
+``largest``, further tasks read the parts again and write the edges of the largest component. Where
+a worker has no memory for the labels of all vertices, the graph is spread over the workers instead
+(``partitioned_components``).
 
 Cost: each edge is read once, and mostly takes one random read of a label; a merge reads two arrays
 of labels, of which one is sent from worker to worker. Memory of each worker: 8 bytes per vertex
@@ -12,6 +14,7 @@ while labels are merged or counted (16 from 2^31 vertices on), and a block of ed
 
 import functools
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -36,6 +39,7 @@ from mgraph.distributed.operations.components_tasks import (
     unite_share,
 )
 from mgraph.distributed.operations.operation import Operation, Run, Work
+from mgraph.distributed.operations.partitioned_components import fits_spread, write_components
 from mgraph.distributed.operations.resume import ExistingOutput, existing_parts
 from mgraph.distributed.operations.streamed_dataset import hash_identity, open_streamed
 from mgraph.distributed.operations.tasks import (
@@ -46,7 +50,7 @@ from mgraph.distributed.operations.tasks import (
     submit_parts,
 )
 from mgraph.distributed.protocol.run_context import WriteIntent
-from mgraph.errors import DatasetError, UsageError
+from mgraph.errors import DatasetError, MgraphWarning, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
 from mgraph.io.graph_reader import ReadOptions
@@ -123,7 +127,7 @@ class ComponentsOperation(Operation):
         check_compression(compression)
         check_choice("ids", ids, get_args(Ids))
         self.dataset, options = open_streamed(location, reading, True, _READING, "components")
-        self.drop_infinite = options.drop_infinite
+        self.options, self.drop_infinite = options, options.drop_infinite
         self.edges, self.compression, self.ids = self.dataset.num_edges, compression, ids
         if self.folder is not None:
             check_name(self.folder.location)
@@ -141,6 +145,11 @@ class ComponentsOperation(Operation):
                 raise UsageError("out and largest must be two folders")
         self.shares = 0
         self.finished: Summary | None = None
+
+    @property
+    def names_vertices(self) -> bool:
+        """Whether vertices are written by their own ids."""
+        return self.ids == "original" and self.dataset.ids is not None
 
     def request(self) -> dict[str, Any]:
         """Return the graph and how its components are written."""
@@ -216,7 +225,9 @@ class ComponentsOperation(Operation):
     def work(self, run: Run) -> Work:
         """Return one task per worker, which all read about as many edges."""
         dataset, cluster = self.dataset, run.cluster
-        _check_memory(cluster, dataset.n)
+        self.shortage = _find_shortage(cluster, dataset.n)
+        if self.shortage is not None:
+            self._check_spread(cluster)
         count = self.shares or len(cluster.workers)
         needs_weights = self.drop_infinite and dataset.manifest.weight_dtype is not None
         parts = [part if needs_weights else part.without_weights() for part in dataset]
@@ -230,10 +241,30 @@ class ComponentsOperation(Operation):
         sizes = [share.edges for share in shares]
         return Work(unite_share, shares, sizes, {"plan": self.plan})
 
+    def _check_spread(self, cluster: Cluster) -> None:
+        """Raise UsageError unless the graph can be spread over the workers."""
+        if len(cluster.workers) < 2 or not fits_spread(cluster, self.dataset):
+            remedy = "use fewer workers per machine, or larger machines"
+            raise UsageError(f"{self.shortage}; {remedy}")
+        for name, is_given in (
+            ("largest", self.largest is not None),
+            ("ids=original", self.folder is not None and self.names_vertices),
+        ):
+            if is_given:
+                raise UsageError(f"{self.shortage}, without which {name} does not work")
+
     def fan_out(self, run: Run, work: Work) -> list[Any]:
         """Compute the labels, which stay on the workers, and what is written of them."""
         if self.folder is not None:
             self.folder.remove(manifests.NAME, TABLE, *run.existing.names)
+        if self.shortage is not None:
+            warnings.warn(
+                f"{self.shortage}; the graph is spread over "
+                f"{pluralize(len(run.cluster.workers), 'worker')}",
+                MgraphWarning,
+                stacklevel=2,
+            )
+            return [write_components(run, self.dataset, self.options, self.plan)]
         verb, client = self.verb, run.cluster.client
         futures = submit_parts(
             run.cluster, work.task, dict(enumerate(work.arguments)), verb=verb, **work.shared
@@ -241,7 +272,7 @@ class ComponentsOperation(Operation):
         operation = futures[0].key[0]
         submit = functools.partial(client.submit, perform, priority=1)
         layer, merges, last = list(futures.values()), 0, len(futures)
-        ids = self.dataset.ids if self.ids == "original" else None
+        ids = self.dataset.ids if self.names_vertices else None
         with spans(verb):
             while len(layer) > 1:
                 pairs = list(zip(layer[::2], layer[1::2], strict=False))
@@ -271,16 +302,16 @@ class ComponentsOperation(Operation):
             self.folder.remove(*filter(CHECKPOINT.fullmatch, self.folder.names() or []))
 
 
-def _check_memory(cluster: Cluster, n: int) -> None:
-    """Raise UsageError unless each worker has memory for the labels of n vertices, twice."""
+def _find_shortage(cluster: Cluster, n: int) -> str | None:
+    """Return why a worker has no memory for the labels of n vertices, twice; None if it has."""
     needed = 2 * n * (4 if n < 1 << 31 else 8)
     free = min(worker.host_bytes for worker in cluster.workers.values())
-    if needed > MEMORY_SHARE * free:
-        raise UsageError(
-            f"the components of {n:,} vertices take {needed / MEMORY_SHARE / 2**30:.1f} GiB of "
-            f"memory on each worker, and one has {free / 2**30:.1f}; use fewer workers per "
-            "machine, or larger machines"
-        )
+    if needed <= MEMORY_SHARE * free:
+        return None
+    return (
+        f"the components of {n:,} vertices take {needed / MEMORY_SHARE / 2**30:.1f} GiB of "
+        f"memory on each worker, and one has {free / 2**30:.1f}"
+    )
 
 
 def components_dataset(
