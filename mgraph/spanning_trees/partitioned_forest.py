@@ -19,9 +19,10 @@ one; and listed edges within a component are dropped. Edges are ordered by weigh
 smaller end, so that no cycle closes and the forest is that of one device, whichever rank has which
 edges; edges that are equal in all three are one.
 
-Cost: each rank reads its edges twice, and the listed ones three times per round; every rank handles
-all components, which are n in the first round and at most half as many in each one after. Bytes
-sent per round: 16 per component. Memory: of listed edges 12, and 28 per vertex.
+Cost: each rank reads its edges twice, and the listed ones twice per round; every rank handles all
+components, which are n in the first round and at most half as many in each one after. Bytes sent
+per round: 16 per component. Memory: of a listed edge 16 bytes and its weight, twice, and 28 per
+vertex. n = 125·10^6 and 10^9 edges with random weights on one H200: 10 rounds, 0.19 s.
 """
 
 import bisect
