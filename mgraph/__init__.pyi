@@ -24,15 +24,15 @@ from mgraph.distributed.operations.generate import generate as generate
 from mgraph.distributed.operations.knapsacks import KnapsackRun as KnapsackRun
 from mgraph.distributed.operations.knapsacks import knapsack_many as knapsack_many
 from mgraph.distributed.operations.partitioned_graph import (
-    PartitionedComponents as PartitionedComponents,
-)
-from mgraph.distributed.operations.partitioned_graph import (
     PartitionedGraph as PartitionedGraph,
 )
-from mgraph.distributed.operations.partitioned_graph import (
+from mgraph.distributed.operations.partitioned_graph import open_partitioned as open_partitioned
+from mgraph.distributed.operations.partitioned_results import (
+    PartitionedComponents as PartitionedComponents,
+)
+from mgraph.distributed.operations.partitioned_results import (
     PartitionedPaths as PartitionedPaths,
 )
-from mgraph.distributed.operations.partitioned_graph import open_partitioned as open_partitioned
 from mgraph.distributed.operations.spanning_forest import ForestRun as ForestRun
 from mgraph.distributed.operations.spanning_forest import (
     spanning_forest_dataset as spanning_forest_dataset,

@@ -7,6 +7,7 @@ import click
 
 import mgraph
 from mgraph import timings
+from mgraph.cli import sssp_spread
 from mgraph.cli.help import command, option
 from mgraph.cli.options import (
     CLUSTER,
@@ -65,7 +66,7 @@ def read_sources(file: str) -> list[str]:
     )
 )
 @click.argument("location", metavar="GRAPH")
-@option("--source", type=TEXT, metavar="V", help="Search from vertex V, in this process.")
+@option("--source", type=TEXT, metavar="V", help="Search from vertex V.")
 @option("--sources", metavar="FILE", help="Search from the vertices that a text file lists.")
 @option("--random", type=NUMBER, metavar="K", help="Search from K vertices drawn at random.")
 @option(
@@ -149,8 +150,9 @@ def sssp(location: str, source: str | None, **options: Any) -> None:
     """Find shortest paths in GRAPH, a dataset or a graph file.
 
     Give one of --source, --sources and --random. Weights must be 0 or more; without weights, hops
-    are counted. Many sources fan out over a cluster, whose workers each read the graph; the arcs of
-    one that does not fit a worker are spread over all. With --out, DIR holds one row per source and
+    are counted. One source without --out is searched in this process. Many fan out over a cluster,
+    whose workers each read the graph. The arcs of a dataset that does not fit are spread over all
+    workers, as with --partition always. With --out, DIR holds one row per source and
     vertex reached: source, vertex, distance, predecessor. V is a vertex's own id where GRAPH has
     ids, as convert keeps them, else its number.
     """
@@ -158,9 +160,25 @@ def sssp(location: str, source: str | None, **options: Any) -> None:
     if len(selections) + (source is not None) != 1:
         raise UsageError("give one of --source, --sources and --random")
     if source is not None and options["out"] is None:
-        _search_in_process(location, source, options)
+        _check_single(options)
+        reason = sssp_spread.find_reason(location, options)
+        if reason is None or not sssp_spread.search(location, source, options, reason):
+            _search_in_process(location, source, options)
     else:
         _search_over_cluster(location, source, options)
+
+
+def _check_single(options: dict[str, Any]) -> None:
+    """Raise UsageError for options that do not apply to one source without --out."""
+    refuse(("seed",), "needs --random")
+    if not options["targets"]:
+        refuse(("path",), "needs --target")
+    refuse(
+        ("batch", "power_limit", "resume", "no_predecessors", "compression"),
+        "applies to many sources, or to one with --out",
+    )
+    if not options["trace"]:
+        refuse(("overwrite",), "needs --out or --trace")
 
 
 def _search_in_process(location: str, source_name: str, options: dict[str, Any]) -> None:
@@ -169,16 +187,10 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
     from mgraph.shortest_paths.sssp import check_options, prefer_backend
 
     total_watch = Stopwatch()
-    refuse(("seed",), "needs --random")
-    if not options["targets"]:
-        refuse(("path",), "needs --target")
     refuse(
-        (
-            "scheduler", "scheduler_file", "workers", "dashboard", "batch", "power_limit", "resume",
-            "no_predecessors", "compression", "partition",
-        ),
-        "applies to many sources, or to one with --out",
-    )  # fmt: skip
+        ("scheduler", "scheduler_file", "workers", "dashboard"),
+        "applies to many sources, to one with --out, or with --partition always",
+    )
     names = ("method", "delta", "set_point", "power_limit", "heap_threshold")
     check_options(*(options[name] for name in names))
     from mgraph.io.vertex_names import VertexNames
@@ -189,9 +201,7 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
     targets = names_of_vertices.early("targets", options["targets"])
     if options["plot"]:
         check_figure(options["plot"])
-    if not options["trace"]:
-        refuse(("overwrite",), "needs --out or --trace")
-    else:
+    if options["trace"]:
         check_file(options["trace"], options["overwrite"])
     backend = prefer_backend(options["method"], options["backend"])
     names = ("method", "cutoff", "delta", "set_point", "heap_threshold")

@@ -6,6 +6,7 @@ import pytest
 
 import mgraph
 from mgraph.cli.main import main
+from mgraph.shortest_paths import graph_memory
 from mgraph.shortest_paths.trace import read_trace
 
 LOCAL = ["-q", "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]
@@ -52,6 +53,33 @@ def test_one_source(folder, capsys):
     assert f"{len(rows)} iterations" in output
     assert rows["x2"].sum() > 0
     assert files[1].read_bytes()[:4] == b"\x89PNG"
+
+
+def test_one_source_of_a_graph_that_two_workers_hold_together(folder, capsys, monkeypatch):
+    search = ["sssp", folder / "g", "--source", 3, "--target", 7, "--target", 400, "--path"]
+    here = said(capsys, *search, "--backend", "cpu", "-q").splitlines()
+    spread = [*search, "-q", "--workers", "2", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]
+    assert_same_answer(said(capsys, *spread, "--partition", "always"), here)
+    reason = "the graph takes some 9.0 GiB, and this machine has 1.0 GiB of memory"
+    monkeypatch.setattr(graph_memory, "find_local_shortage", lambda *_, directed: reason)
+    assert main([*map(str, spread)]) == 0
+    captured = capsys.readouterr()
+    assert_same_answer(captured.out, here)
+    assert f"{reason}; it is spread over 2 workers" in captured.err
+    monkeypatch.setattr(graph_memory, "bytes_of_graph", lambda *_, directed: 1 << 60)
+    assert main([*map(str, [*search, "--backend", "cpu", "-q"])]) == 0  # no workers hold it
+    assert capsys.readouterr().out.splitlines()[1:] == here[1:]
+    for option, value in (("--method", "dijkstra"), ("--trace", folder / "x.parquet")):
+        assert main([*map(str, [*spread, "--partition", "always", option, value])]) == 2
+        assert f"{option} does not apply to a graph spread" in capsys.readouterr().err
+
+
+def assert_same_answer(output, here):
+    """The same, but for who searched how fast, and for the weights of a path's arcs."""
+    lines = output.splitlines()
+    assert "over 2 workers on the cpu" in lines[0]
+    assert lines[0].split(";")[0] == here[0].split(";")[0]
+    assert lines[1:] == [line.partition(", by an arc")[0] for line in here[1:]]
 
 
 def test_the_path_to_a_target(tmp_path, capsys):

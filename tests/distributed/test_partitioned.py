@@ -58,6 +58,13 @@ def assert_answers(partitioned, graph):
         is_reached = expected.distance != expected.infinity
         assert paths.reached == is_reached.sum()
         assert paths.max_distance == expected.distance[is_reached].max()
+        targets = np.flatnonzero(is_reached)[-3:].tolist()
+        np.testing.assert_array_equal(paths.lengths(targets), expected.distance[targets])
+        for target in targets:
+            one, other = paths.path(target), expected.path(target)
+            np.testing.assert_array_equal(one.vertices, other.vertices)
+            np.testing.assert_array_equal(one.distance, other.distance)
+            assert one.distance.dtype == other.distance.dtype
         paths.release()
 
 

@@ -10,6 +10,7 @@ import mgraph
 from mgraph import CopyModel, EdgeList, MgraphWarning, UsageError
 from mgraph.cli.main import main
 from mgraph.distributed.operations import partitioned_sssp, partitioned_tasks
+from mgraph.shortest_paths import graph_memory
 
 MODEL = CopyModel(2500, 3, weights=(0, 20))
 SOURCES = [5, 0, 2499, 7]
@@ -62,7 +63,7 @@ def test_a_graph_that_does_not_fit_a_worker_is_spread_aloud(cluster, dataset, mo
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         search(dataset, cluster, partition="auto")
-    monkeypatch.setattr(partitioned_sssp, "bytes_of_graph", lambda *_, directed: 1 << 60)
+    monkeypatch.setattr(graph_memory, "bytes_of_graph", lambda *_, directed: 1 << 60)
     with pytest.warns(MgraphWarning, match=r"takes some .* GiB.* are spread over 2 workers"):
         run = search(dataset, cluster, partition="auto")
     assert run.made_parts == 2 * len(SOURCES)
@@ -71,7 +72,7 @@ def test_a_graph_that_does_not_fit_a_worker_is_spread_aloud(cluster, dataset, mo
 
 
 def test_more_vertices_than_one_device_searches(cluster, dataset, monkeypatch):
-    monkeypatch.setattr(partitioned_sssp, "MAX_HELD_N", 2499)
+    monkeypatch.setattr(graph_memory, "MAX_HELD_N", 2499)
     with pytest.warns(MgraphWarning, match="2,500 vertices is more than one device searches"):
         run = search(dataset, cluster, partition="auto")
     assert run.made_parts == 2 * len(SOURCES)

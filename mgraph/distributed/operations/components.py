@@ -39,7 +39,8 @@ from mgraph.distributed.operations.components_tasks import (
     unite_share,
 )
 from mgraph.distributed.operations.operation import Operation, Run, Work
-from mgraph.distributed.operations.partitioned_components import fits_spread, write_components
+from mgraph.distributed.operations.partitioned_components import write_components
+from mgraph.distributed.operations.partitioned_sssp import fits_spread
 from mgraph.distributed.operations.resume import ExistingOutput, existing_parts
 from mgraph.distributed.operations.streamed_dataset import hash_identity, open_streamed
 from mgraph.distributed.operations.tasks import (
@@ -243,7 +244,7 @@ class ComponentsOperation(Operation):
 
     def _check_spread(self, cluster: Cluster) -> None:
         """Raise UsageError unless the graph can be spread over the workers."""
-        if len(cluster.workers) < 2 or not fits_spread(cluster, self.dataset):
+        if len(cluster.workers) < 2 or not fits_spread(cluster, self.dataset, directed=False):
             remedy = "use fewer workers per machine, or larger machines"
             raise UsageError(f"{self.shortage}; {remedy}")
         for name, is_given in (

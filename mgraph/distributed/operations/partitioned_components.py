@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core.memory import memory_guard
-from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.operations.components_tasks import ComponentsPlan, Summary, summarize
 from mgraph.distributed.operations.operation import Run
 from mgraph.distributed.operations.partitioned_graph import partitioned
-from mgraph.distributed.operations.partitioned_sssp import bytes_of_graph
 from mgraph.distributed.operations.partitioned_tasks import GRAPH
 from mgraph.io.dataset import EdgeDataset
 from mgraph.io.graph_reader import ReadOptions
@@ -30,13 +28,6 @@ class Written(NamedTuple):
     parts: list[dict[str, Any]]
     summary: dict[str, Any] | None
     sizes: Summary | None
-
-
-def fits_spread(cluster: Cluster, dataset: EdgeDataset) -> bool:
-    """Return whether all workers together can hold the graph."""
-    on_gpu, workers = cluster.backend == "gpu", cluster.workers.values()
-    free = min(worker.device_bytes if on_gpu else worker.host_bytes for worker in workers)
-    return bytes_of_graph(dataset, directed=False) <= free * len(workers)
 
 
 def write_components(

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
@@ -24,97 +23,25 @@ from mgraph.distributed.operations.graph_shares import (
     plan_dataset,
     plan_model,
 )
+from mgraph.distributed.operations.partitioned_results import (
+    PartitionedComponents,
+    PartitionedPaths,
+)
 from mgraph.distributed.operations.partitioned_tasks import (
     RankFacts,
     SearchPlan,
     build_rank,
     fetch_rank,
-    forget_rank,
     label_rank,
     search_rank,
 )
 from mgraph.distributed.operations.ranks import Ranks, ranks_of
 from mgraph.distributed.operations.streamed_dataset import open_streamed
-from mgraph.errors import UsageError
 from mgraph.generators.copy_model import CopyModel
 from mgraph.io.dataset import EdgeDataset
 from mgraph.io.graph_reader import ReadOptions
 
 READING = ("src", "dst", "weight", "drop_infinite")
-
-
-@dataclass(frozen=True)
-class PartitionedPaths:
-    """Shortest paths on a partitioned graph; distances and predecessors stay on the workers.
-
-    Attributes
-    ----------
-    sources : tuple of int
-        Where the search began.
-    reached : int
-        Vertices reached, the sources included.
-    max_distance : int or float
-        The greatest distance of a vertex that was reached.
-    rounds : int
-        Exchanges between the workers.
-    seconds : float
-        Of the search, when all workers had begun.
-    """
-
-    graph: "PartitionedGraph"
-    name: str
-    sources: tuple[int, ...]
-    reached: int
-    max_distance: int | float
-    rounds: int
-    seconds: float
-    has_predecessors: bool
-
-    def distance(self) -> np.ndarray:
-        """Fetch the distances ``(n,)``, infinity or the type's maximum where unreached."""
-        return self.graph._fetch(self.name, 0)
-
-    def predecessor(self) -> np.ndarray:
-        """Fetch the predecessors ``(n,)``, -1 at the sources and where unreached."""
-        if not self.has_predecessors:
-            raise UsageError("the search recorded no predecessors; pass `predecessors=True`")
-        return self.graph._fetch(self.name, 1)
-
-    def release(self) -> None:
-        """Let the workers forget the result."""
-        self.graph.run(forget_rank, "release", name=self.name)
-
-
-@dataclass(frozen=True)
-class PartitionedComponents:
-    """The connected components of a partitioned graph; the labels stay on the workers.
-
-    Attributes
-    ----------
-    num_components : int
-        The number of components.
-    largest : int or None
-        The smallest vertex of the largest one, of equal ones the first.
-    largest_size : int
-        The number of its vertices.
-    seconds : float
-        To find and to count them, when all workers had begun.
-    """
-
-    graph: "PartitionedGraph"
-    name: str
-    num_components: int
-    largest: int | None
-    largest_size: int
-    seconds: float
-
-    def labels(self) -> np.ndarray:
-        """Fetch the smallest vertex of each vertex's component, ``(n,)``."""
-        return self.graph._fetch(self.name, 0)
-
-    def release(self) -> None:
-        """Let the workers forget the result."""
-        self.graph.run(forget_rank, "release", name=self.name)
 
 
 class PartitionedGraph:
@@ -166,6 +93,12 @@ class PartitionedGraph:
         dtype = None if len(self._plan.dtypes) < 3 else self._plan.dtypes[2]
         facts = self._facts[0]
         return WeightFacts(self.n, dtype, facts.min_weight, facts.max_weight)
+
+    def check_vertices(self, name: str, vertices: Any) -> None:
+        """Raise UsageError unless all are vertices. name: for the message."""
+        from mgraph.core.arrays import checked_vertices
+
+        checked_vertices(name, list(vertices), self.n)
 
     def __repr__(self) -> str:
         """Return the numbers of vertices, arcs and workers."""
@@ -275,7 +208,8 @@ class PartitionedGraph:
                 progress=progress, **options,
             )  # fmt: skip
 
-    def _fetch(self, name: str, index: int) -> np.ndarray:
+    def fetch(self, name: str, index: int) -> np.ndarray:
+        """Fetch an array of a result, of all vertices."""
         pieces = self.run(fetch_rank, "fetch", name=name, index=index)
         return np.concatenate(pieces)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from mgraph.core.choices import Partition
 from mgraph.core.formatting import pluralize
+from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.operations.graph_operation import BatchPlan, GraphFacts
 from mgraph.distributed.operations.operation import Run
 from mgraph.distributed.operations.partitioned_graph import READING, PartitionedGraph, partitioned
@@ -27,8 +28,8 @@ from mgraph.errors import MgraphError, MgraphWarning, UsageError
 from mgraph.io.dataset import EdgeDataset
 from mgraph.io.graph_reader import ReadOptions
 from mgraph.io.vertex_names import id_column
+from mgraph.shortest_paths import graph_memory
 
-MAX_HELD_N = (1 << 31) - 1  # vertices of a graph that one device searches
 _IDS = "ids"  # of all vertices, in a rank's memory
 _ONE_DEVICE = ("set_point", "power_limit", "heap_threshold")
 
@@ -42,30 +43,24 @@ class Choice(NamedTuple):
     shortage: str | None
 
 
-def bytes_of_graph(dataset: EdgeDataset, *, directed: bool) -> int:
-    """Return about how many bytes the whole graph takes while it is built, with a search."""
-    id_bytes, _, *weights = (dtype.itemsize for dtype in dataset.dtypes)
-    weight_bytes = sum(weights)
-    arcs = dataset.num_edges * (1 if directed else 2)
-    edges = dataset.num_edges * (2 * id_bytes + weight_bytes)
-    return edges + arcs * (4 + weight_bytes) + 48 * dataset.n
-
-
 def find_shortage(run: Run, dataset: EdgeDataset, *, directed: bool) -> str | None:
     """Return why no worker holds the graph, in a sentence; None if each does."""
-    if dataset.n > MAX_HELD_N:
-        return f"a graph of {dataset.n:,} vertices is more than one device searches"
-    needed, on_gpu = bytes_of_graph(dataset, directed=directed), run.cluster.backend == "gpu"
-    free = min(
-        worker.device_bytes if on_gpu else worker.host_bytes
-        for worker in run.cluster.workers.values()
+    on_gpu, free = run.cluster.backend == "gpu", _least_free(run.cluster)
+    return graph_memory.find_shortage(dataset, free, "a worker has", on_gpu, directed=directed)
+
+
+def _least_free(cluster: Cluster) -> int:
+    """Return the memory of the worker that has the least, where it holds a graph."""
+    return min(
+        worker.device_bytes if cluster.backend == "gpu" else worker.host_bytes
+        for worker in cluster.workers.values()
     )
-    if needed <= free:
-        return None
-    return (
-        f"the graph takes some {needed / 2**30:,.1f} GiB, and a worker has "
-        f"{free / 2**30:,.1f} GiB {'on its GPU' if on_gpu else 'of memory'}"
-    )
+
+
+def fits_spread(cluster: Cluster, dataset: EdgeDataset, *, directed: bool) -> bool:
+    """Return whether all workers together can hold the graph."""
+    needed = graph_memory.bytes_of_graph(dataset, directed=directed)
+    return needed <= _least_free(cluster) * len(cluster.workers)
 
 
 def choose(

@@ -169,6 +169,30 @@ def label_rank(
     return ComponentFacts(sizes.size, int(roots[position]), int(sizes[position]), seconds)
 
 
+def lengths_rank(
+    exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str, vertices: Any
+) -> list[Any]:
+    """Return the distances of vertices, None for those that the rank does not own."""
+    graph: RankGraph = memory[GRAPH]
+    own, distance = graph.partition.owned(graph.rank), memory[name][0]
+    return [distance[v - graph.first].item() if v in own else None for v in vertices]
+
+
+def follow_rank(
+    exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str, target: int
+) -> list[int]:
+    """Return the vertices of the path from a source to a vertex that was reached."""
+    graph: RankGraph = memory[GRAPH]
+    own, predecessor = graph.partition.owned(graph.rank), memory[name][1]
+    path, vertex = [target], target
+    while True:
+        before = int(predecessor[vertex - graph.first]) if vertex in own else -1
+        vertex = int(exchange.all_reduce(before, np.max)[0])
+        if vertex < 0:
+            return path[::-1]
+        path.append(vertex)
+
+
 def fetch_rank(
     exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str, index: int
 ) -> np.ndarray:

@@ -1,0 +1,109 @@
+"""What was found on a partitioned graph: its workers keep the arrays, and send what is asked for.
+
+``graph`` is the ``PartitionedGraph``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mgraph.distributed.operations.partitioned_tasks import follow_rank, forget_rank, lengths_rank
+from mgraph.errors import UsageError
+from mgraph.shortest_paths.result import Path
+
+
+@dataclass(frozen=True)
+class PartitionedPaths:
+    """Shortest paths on a partitioned graph; distances and predecessors stay on the workers.
+
+    Attributes
+    ----------
+    sources : tuple of int
+        Where the search began.
+    reached : int
+        Vertices reached, the sources included.
+    max_distance : int or float
+        The greatest distance of a vertex that was reached.
+    rounds : int
+        Exchanges between the workers.
+    seconds : float
+        Of the search, when all workers had begun.
+    """
+
+    graph: Any
+    name: str
+    sources: tuple[int, ...]
+    reached: int
+    max_distance: int | float
+    rounds: int
+    seconds: float
+    has_predecessors: bool
+
+    def distance(self) -> np.ndarray:
+        """Fetch the distances ``(n,)``, infinity or the type's maximum where unreached."""
+        return self.graph.fetch(self.name, 0)
+
+    def predecessor(self) -> np.ndarray:
+        """Fetch the predecessors ``(n,)``, -1 at the sources and where unreached."""
+        if not self.has_predecessors:
+            raise UsageError("the search recorded no predecessors; pass `predecessors=True`")
+        return self.graph.fetch(self.name, 1)
+
+    def lengths(self, vertices: Sequence[int]) -> np.ndarray:
+        """Fetch the distances of some vertices, in their order."""
+        self.graph.check_vertices("vertices", vertices)
+        found = self.graph.run(lengths_rank, "fetch", name=self.name, vertices=tuple(vertices))
+        known = [next(one for one in ones if one is not None) for ones in zip(*found, strict=True)]
+        return np.array(known, self.graph.length_dtype)
+
+    def path(self, target: int) -> Path:
+        """Fetch a shortest path to a vertex; one exchange of the workers per arc.
+
+        Raises UsageError if it was not reached, or the search recorded no predecessors.
+        """
+        from mgraph.shortest_paths.problem import infinity_of
+
+        if not self.has_predecessors:
+            raise UsageError("the search recorded no predecessors; pass `predecessors=True`")
+        if self.lengths([target])[0] == infinity_of(self.graph.length_dtype):
+            raise UsageError(f"vertex {target} was not reached")
+        vertices = self.graph.run(follow_rank, "fetch", name=self.name, target=int(target))[0]
+        return Path(np.array(vertices, np.int64), self.lengths(vertices))
+
+    def release(self) -> None:
+        """Let the workers forget the result."""
+        self.graph.run(forget_rank, "release", name=self.name)
+
+
+@dataclass(frozen=True)
+class PartitionedComponents:
+    """The connected components of a partitioned graph; the labels stay on the workers.
+
+    Attributes
+    ----------
+    num_components : int
+        The number of components.
+    largest : int or None
+        The smallest vertex of the largest one, of equal ones the first.
+    largest_size : int
+        The number of its vertices.
+    seconds : float
+        To find and to count them, when all workers had begun.
+    """
+
+    graph: Any
+    name: str
+    num_components: int
+    largest: int | None
+    largest_size: int
+    seconds: float
+
+    def labels(self) -> np.ndarray:
+        """Fetch the smallest vertex of each vertex's component, ``(n,)``."""
+        return self.graph.fetch(self.name, 0)
+
+    def release(self) -> None:
+        """Let the workers forget the result."""
+        self.graph.run(forget_rank, "release", name=self.name)
