@@ -38,3 +38,13 @@ def paused_programs(exchange, memory, parts, *, plan, search, pauses, folder):
         exchange = PausedExchange(exchange, pauses[exchange.rank], folder)
     build_rank(exchange, memory, parts, plan=plan)
     return search_rank(exchange, memory, None, plan=search)
+
+
+def paused_span(calls, exchange, memory, parts, *, plan):
+    """Make a forest together; the second rank pauses after some exchanges."""
+    from mgraph.distributed.operations.spanning_forest_tasks import span_rank
+
+    if exchange.rank == 1:
+        folder = pathlib.Path(plan.folder.location).parent
+        exchange = PausedExchange(exchange, calls, folder)
+    return span_rank(exchange, memory, parts, plan=plan)

@@ -11,7 +11,7 @@ import pytest
 import mgraph
 from mgraph import CopyModel, StorageError, UsageError
 from mgraph.cli.main import main
-from mgraph.distributed.operations import operation, spanning_forest
+from mgraph.distributed.operations import operation, ranks
 from mgraph.distributed.protocol import run_context
 from mgraph.io import run_folder
 from mgraph.io.folder import Folder
@@ -80,7 +80,7 @@ def test_an_operation_owns_its_folder_and_leaves_no_trace(
 
         return spied
 
-    for module in (operation, spanning_forest):
+    for module in (operation, ranks):
         monkeypatch.setattr(module, "run_parts", spy(module.run_parts))
     OPERATIONS[name](graph, out, cluster=cluster, progress=None)
     assert seen
@@ -113,7 +113,7 @@ def test_an_operation_that_lost_its_folder_writes_no_more(
 
         return run
 
-    for module in (operation, spanning_forest):
+    for module in (operation, ranks):
         monkeypatch.setattr(module, "run_parts", robbed(module.run_parts))
     with pytest.raises(StorageError, match="no longer written by this operation"):
         OPERATIONS[name](graph, out, cluster=cluster, progress=None)

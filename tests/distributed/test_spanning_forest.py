@@ -1,8 +1,12 @@
 """The forest of a dataset: the whole graph's, in any batches, resumed or not."""
 
+import functools
 import json
 import os
 import shutil
+import signal
+import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -10,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import mgraph
-from mgraph import CopyModel, DatasetError, EdgeList, StorageError, UsageError
-from mgraph.distributed.operations import spanning_forest
+from mgraph import CopyModel, DatasetError, EdgeList, MgraphWarning, StorageError, UsageError
+from mgraph.distributed.operations import ranks, spanning_forest
 from mgraph.distributed.operations.batches import Batches, group_neighbours
 from mgraph.distributed.operations.spanning_forest_plan import (
     plan_batches,
 )
+from tests.distributed import paused_exchange
 from tests.spanning_trees.oracles import kruskal
 
 MODEL = CopyModel(20_000, 4, weights=(1, 9))
@@ -89,6 +94,43 @@ def test_files_of_others_with_loops_and_components(tmp_path, cluster, dtype, bat
         np.testing.assert_array_equal(weights[0], graph.weights[ids])
         assert weights[0].dtype == dtype
         assert run.total_weight == graph.weights[ids].sum()
+
+
+def test_a_lost_worker_leads_to_forests_in_files(tmp_path, cluster, dataset, whole, monkeypatch):
+    def lost(*arguments, **options):
+        raise ranks.RankLostError("a worker has ended")
+
+    monkeypatch.setattr(ranks.Ranks, "run", lost)
+    with pytest.warns(MgraphWarning, match="a worker was lost"):
+        run = span(dataset, tmp_path / "f", cluster)
+    assert not run.together
+    assert run.made == 2 + 1
+    assert_same(tmp_path / "f", whole)
+
+
+@pytest.mark.parametrize("calls", [0, 5, 12, 20])
+def test_a_worker_is_killed_while_all_make_the_forest(tmp_path, dataset, whole, monkeypatch, calls):
+    """It is started again, and forests are merged in files."""
+    monkeypatch.setattr(
+        spanning_forest, "span_rank", functools.partial(paused_exchange.paused_span, calls)
+    )
+
+    def kill():
+        while not (paused := list(tmp_path.glob("paused-*"))):
+            time.sleep(0.02)
+        os.kill(int(paused[0].name.rpartition("-")[2]), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        killer.start()
+        with pytest.warns(MgraphWarning, match="a worker was lost"):
+            run = span(dataset, tmp_path / "f", cluster)
+        killer.join()
+    assert not run.together
+    assert_same(tmp_path / "f", whole)
+    assert {path.name for path in (tmp_path / "f").iterdir()} == {
+        "_manifest.json", *(part.file for part in run.records),
+    }  # fmt: skip
 
 
 def test_an_empty_graph(tmp_path, cluster):

@@ -15,8 +15,8 @@ batch at a time on each worker, on its GPU if it has one, and at least two fores
 files of its own and a record that is written last, so ``resume`` goes on from finished forests.
 """
 
-import contextlib
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -48,7 +48,7 @@ from mgraph.distributed.operations.spanning_forest_tasks import Forest, reduce_p
 from mgraph.distributed.operations.streamed_dataset import hash_identity, open_streamed
 from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
-from mgraph.errors import DatasetError, UsageError
+from mgraph.errors import DatasetError, MgraphWarning, UsageError
 from mgraph.io.dataset import Part
 from mgraph.io.folder import copy_file
 from mgraph.io.graph_reader import ReadOptions
@@ -194,9 +194,12 @@ class ForestOperation(Operation):
         plan: ForestPlan = work.shared["plan"]
         try:
             if self.together:
-                with contextlib.suppress(RankLostError):  # other workers go on, or it comes back
+                try:
                     return [self._span_together(run, plan)]
-                self.together = False
+                except RankLostError:
+                    self.together = False
+                    message = "a worker was lost; the forest is made again, from forests in files"
+                    warnings.warn(message, MgraphWarning, stacklevel=2)
             inputs: list[tuple[Part, ...]] = list(work.arguments)
             level = 0
             while True:
