@@ -22,6 +22,7 @@ from mgraph.cli.options import (
     graph_options,
     ids_option,
     overwrite_option,
+    parse_read_options,
     peek_edges,
     quiet_option,
     reading_arguments,
@@ -39,7 +40,7 @@ from mgraph.core.formatting import (
     format_total_time,
     pluralize,
 )
-from mgraph.errors import UsageError, without_secrets
+from mgraph.errors import MgraphError, UsageError, without_secrets
 from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
 from mgraph.spanning_trees.minimum_spanning_forest import check_method
@@ -106,9 +107,9 @@ class Variant(click.ParamType):
 def msf(location: str, out: str | None, **options: Any) -> None:
     """Find a minimum spanning forest of GRAPH: one tree per component.
 
-    GRAPH is an undirected dataset or graph file; its weights may be negative. With --out, the parts
-    of a dataset are reduced to their forests over a cluster and merged, so that GRAPH may be larger
-    than any worker's memory.
+    GRAPH is an undirected dataset or graph file; its weights may be negative. With --out, the edges
+    of a dataset are spread over a cluster, or the forests of its parts are merged in files, so that
+    GRAPH may be larger than the memory of all workers.
     """
     from mgraph.io.formats import format_of
     from mgraph.io.graph_writer import check_target
@@ -117,16 +118,21 @@ def msf(location: str, out: str | None, **options: Any) -> None:
     if out is not None and is_dataset and format_of(out)[0] is None:
         _span_over_cluster(location, out, options)
         return
-    refuse(
-        ("scheduler", "scheduler_file", "workers", "dashboard", "batch", "resume"),
-        "applies to the forest of a dataset with --out DIR",
-    )
+    refuse(("batch", "resume"), "applies to the forest of a dataset with --out DIR")
     if out is None:
         refuse(("overwrite", "compression"), "needs --out")
     else:
         check_apart(out, location)
         check_target(out, options["overwrite"], options["compression"])
     check_method(options["method"], bool(options["variants"] or options["steps"]))
+    if out is None and is_dataset and (shortage := _find_shortage(location, options)):
+        click.echo(f"warning: {shortage}; its edges are spread over a cluster", err=True)
+        _span_over_cluster(location, None, options)
+        return
+    refuse(
+        ("scheduler", "scheduler_file", "workers", "dashboard"),
+        "applies to the forest of a dataset with --out DIR, or to one larger than this process",
+    )
     graph = _read_graph(location, options)
     forest = _span_in_process(graph, options)
     if out is not None:
@@ -196,7 +202,22 @@ def _span_in_process(graph: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.
     return forest
 
 
-def _span_over_cluster(location: str, out: str, options: dict[str, Any]) -> None:
+def _find_shortage(location: str, options: dict[str, Any]) -> str | None:
+    """Return why this process does not hold the graph of a dataset; None if it is to."""
+    from mgraph.io.dataset import EdgeDataset
+    from mgraph.io.graph_memory import find_local_shortage
+
+    if options["method"] != "auto" or options["variants"] or options["steps"]:
+        return None
+    try:
+        dataset = EdgeDataset(location, parse_read_options(options).table.request)
+        dataset.check_dense()
+        return find_local_shortage(dataset, options["backend"], directed=False)
+    except MgraphError:  # the reader says what is wrong, or reads it in another way
+        return None
+
+
+def _span_over_cluster(location: str, out: str | None, options: dict[str, Any]) -> None:
     refuse(("variants", "steps", "method"), "applies without --out DIR")
     connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     names = ("backend", "symmetrise", "batch", "compression", "resume", "overwrite")
@@ -212,10 +233,15 @@ def _span_over_cluster(location: str, out: str, options: dict[str, Any]) -> None
     )
     manifest = run.manifest
     kept = f", {run.kept} kept" if run.kept else ""
-    click.echo(
+    found = (
         f"{pluralize(manifest.num_edges, 'edge')}, {pluralize(run.components, 'component')}, "
-        f"total weight {format_sum(run.total_weight)}, "
-        f"in {pluralize(len(manifest.parts), 'part')}, "
+        f"total weight {format_sum(run.total_weight)}"
+    )
+    if run.location is None:
+        click.echo(f"{found}; {run.seconds:.1f} s")
+        return
+    click.echo(
+        f"{found}, in {pluralize(len(manifest.parts), 'part')}, "
         f"{format_quantity(manifest.bytes)}B, in {without_secrets(run.location)}; "
         f"{pluralize(run.made, 'forest')} made"
         f"{kept}, {run.seconds:.1f} s"

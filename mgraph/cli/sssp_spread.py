@@ -32,7 +32,7 @@ def find_reason(location: str, options: dict[str, Any]) -> str | None:
         return "asked for"
     from mgraph.io.dataset import EdgeDataset
     from mgraph.io.formats import format_of
-    from mgraph.shortest_paths.graph_memory import find_local_shortage
+    from mgraph.io.graph_memory import find_local_shortage
 
     is_usual = options["method"] == "auto" and not any(map(options.get, _OF_ONE_DEVICE[1:]))
     if options["partition"] == "never" or not is_usual or format_of(location)[0] is not None:

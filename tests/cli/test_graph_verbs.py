@@ -6,7 +6,7 @@ import pytest
 
 import mgraph
 from mgraph.cli.main import main
-from mgraph.shortest_paths import graph_memory
+from mgraph.io import graph_memory
 from mgraph.shortest_paths.trace import read_trace
 
 LOCAL = ["-q", "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]

@@ -7,6 +7,7 @@ import pytest
 
 import mgraph
 from mgraph.cli.main import main
+from mgraph.io import graph_memory
 
 LOCAL = ["-q", "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]
 
@@ -35,6 +36,18 @@ def test_msf_here(folder, forest, capsys, method):
     output = said(capsys, "msf", folder / "g", "--method", method, "--backend", "cpu", "-q")
     assert f"499 edges, 1 component, total weight {forest.total_weight:,};" in output
     assert "on the cpu" in output
+
+
+def test_a_graph_that_this_process_does_not_hold(folder, forest, capsys, monkeypatch):
+    reason = "the graph takes some 9.0 GiB, and this machine has 1.0 GiB of memory"
+    monkeypatch.setattr(graph_memory, "find_local_shortage", lambda *_, directed: reason)
+    assert main(["msf", str(folder / "g"), *LOCAL]) == 0
+    captured = capsys.readouterr()
+    assert f"499 edges, 1 component, total weight {forest.total_weight:,}; " in captured.out
+    assert f"{reason}; its edges are spread over a cluster" in captured.err
+    monkeypatch.undo()
+    assert main(["msf", str(folder / "g"), *LOCAL]) == 2
+    assert "--workers applies to the forest of a dataset" in capsys.readouterr().err
 
 
 def test_a_dataset_to_a_dataset(folder, forest, capsys, tmp_path):

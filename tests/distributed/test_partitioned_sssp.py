@@ -10,7 +10,7 @@ import mgraph
 from mgraph import CopyModel, EdgeList, MgraphWarning, UsageError
 from mgraph.cli.main import main
 from mgraph.distributed.operations import partitioned_sssp, partitioned_tasks
-from mgraph.shortest_paths import graph_memory
+from mgraph.io import graph_memory
 
 MODEL = CopyModel(2500, 3, weights=(0, 20))
 SOURCES = [5, 0, 2499, 7]

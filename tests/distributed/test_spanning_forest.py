@@ -133,6 +133,18 @@ def test_a_worker_is_killed_while_all_make_the_forest(tmp_path, dataset, whole, 
     }  # fmt: skip
 
 
+def test_a_forest_that_is_not_written(tmp_path, cluster, dataset, whole, monkeypatch):
+    run = span(dataset, None, cluster)
+    assert (run.location, run.together, run.records) == (None, True, ())
+    assert (run.total_weight, run.components) == (whole.total_weight, 1)
+    assert run.manifest.num_edges == len(whole)
+    with pytest.raises(UsageError, match="batch, resume and overwrite need `out`"):
+        span(dataset, None, cluster, batch=100)
+    monkeypatch.setattr(spanning_forest, "fits_ranks", lambda *_: False)
+    with pytest.raises(UsageError, match="no memory for 79,990 edges at once; pass `out`"):
+        span(dataset, None, cluster)
+
+
 def test_an_empty_graph(tmp_path, cluster):
     none = np.empty(0, np.int32)
     graph = mgraph.from_edges(EdgeList(none, none), 5, directed=False, backend="cpu")

@@ -25,10 +25,10 @@ from mgraph.distributed.operations.sssp_tasks import Search, write_part, yield_r
 from mgraph.distributed.operations.streamed_dataset import open_streamed
 from mgraph.distributed.protocol.progress import Progress
 from mgraph.errors import MgraphError, MgraphWarning, UsageError
+from mgraph.io import graph_memory
 from mgraph.io.dataset import EdgeDataset
 from mgraph.io.graph_reader import ReadOptions
 from mgraph.io.vertex_names import id_column
-from mgraph.shortest_paths import graph_memory
 
 _IDS = "ids"  # of all vertices, in a rank's memory
 _ONE_DEVICE = ("set_point", "power_limit", "heap_threshold")

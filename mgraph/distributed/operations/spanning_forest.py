@@ -63,8 +63,8 @@ class ForestRun(Results):
 
     Attributes
     ----------
-    location : str
-        The folder of the forest, a dataset.
+    location : str or None
+        The folder of the forest, a dataset, if it was written.
     manifest : Manifest
         The dataset's description.
     made, kept : int
@@ -76,7 +76,7 @@ class ForestRun(Results):
         compiler.
     """
 
-    location: str
+    location: str | None
     manifest: Manifest
     made: int
     kept: int
@@ -124,7 +124,8 @@ class ForestOperation(Operation):
         from mgraph.io.parquet import check_compression
 
         super().__init__(out, **more)
-        assert self.folder is not None
+        if self.folder is None and (batch is not None or self.resume or self.overwrite):
+            raise UsageError("batch, resume and overwrite need `out`")
         if batch is not None and not (isinstance(batch, int) and batch >= 1):
             raise UsageError(f"batch must be a whole number of edges, at least 1 (got {batch})")
         check_compression(compression)
@@ -137,7 +138,7 @@ class ForestOperation(Operation):
                 f"a spanning forest needs an undirected graph, and {self.dataset.location} lists "
                 "arcs; pass `symmetrise=True` to add the reverse of every arc"
             )
-        if self.folder.same_as(self.dataset.folder):
+        if self.folder is not None and self.folder.same_as(self.dataset.folder):
             raise UsageError(f"{self.folder} is the graph; write its forest to another folder")
         self.batch, self.compression = batch, compression
         self.identity = {
@@ -160,9 +161,8 @@ class ForestOperation(Operation):
 
     def is_finished(self, existing: ExistingOutput) -> bool:
         """Return whether the folder holds this forest already."""
-        if self.output.finished is None:
+        if self.folder is None or self.output.finished is None:
             return False
-        assert self.folder is not None
         self.manifest, self.made, self.kept_forests = self.output.finished, 0, 1
         self.together = False
         remove_intermediate_files(self.folder)  # an earlier run may have been killed before it did
@@ -170,20 +170,26 @@ class ForestOperation(Operation):
 
     def work(self, run: Run) -> Work:
         """Return the first level's inputs: the dataset's parts, cut so that they balance."""
-        assert self.folder is not None
-        dataset, backend = self.dataset, run.cluster.backend
+        dataset, fits = self.dataset, fits_ranks(run.cluster, self.dataset)
+        plan = ForestPlan(
+            dataset.location, dataset.n, tuple(dataset.dtypes), self.folder, self.compression,
+            run.cluster.backend, self.drop_infinite,
+        )  # fmt: skip
+        if self.folder is None:
+            if not fits:
+                raise UsageError(
+                    f"the workers have no memory for {dataset.num_edges:,} edges at once; pass "
+                    "`out`, beside which the forests of parts are kept"
+                )
+            self.together = True
+            return Work(reduce_parts, [], [], {"plan": plan})
         self.batches = self.output.batches or plan_batches(
             run.cluster, dataset.n, dataset.num_edges, self.batch
         )
         self.names = self.output.begin(self.batches)
-        dtypes = tuple(dataset.dtypes)
-        plan = ForestPlan(
-            dataset.location, dataset.n, dtypes, self.folder, self.compression, backend,
-            self.drop_infinite,
-        )  # fmt: skip
         self.share = self.batches.share(dataset.num_edges)
         has_forests = any(name.endswith(DONE) for name in self.names)
-        self.together = self.batch is None and not has_forests and fits_ranks(run.cluster, dataset)
+        self.together = self.batch is None and not has_forests and fits
         inputs = [(piece,) for part in dataset for piece in part.pieces(self.share)]
         sizes = [sum(map(len, parts)) for parts in inputs]
         return Work(reduce_parts, inputs, sizes, {"plan": plan})
@@ -197,6 +203,8 @@ class ForestOperation(Operation):
                 try:
                     return [self._span_together(run, plan)]
                 except RankLostError:
+                    if self.folder is None:
+                        raise
                     self.together = False
                     message = "a worker was lost; the forest is made again, from forests in files"
                     warnings.warn(message, MgraphWarning, stacklevel=2)
@@ -208,7 +216,8 @@ class ForestOperation(Operation):
                     return [forest]
                 level += 1
         except DatasetError:
-            remove_unless_resumable(plan.folder)
+            if self.folder is not None:
+                remove_unless_resumable(self.folder)
             raise
 
     def _span_together(self, run: Run, plan: ForestPlan) -> Forest:
@@ -222,7 +231,8 @@ class ForestOperation(Operation):
             )
         self.made = 1
         records = tuple(record for forest in forests for record in forest.records)
-        return Forest(records, sum(forest.total_weight for forest in forests))
+        num_edges = sum(forest.num_edges for forest in forests)
+        return Forest(records, num_edges, sum(forest.total_weight for forest in forests))
 
     def _merge(
         self, run: Run, plan: ForestPlan, inputs: list[tuple[Part, ...]], level: int
@@ -242,6 +252,7 @@ class ForestOperation(Operation):
                 if not level or len(groups[index]) > 1  # a single forest waits for the next level
             }
         for index, job in list(jobs.items()):
+            assert plan.folder is not None
             if job.name and (records := read_done(plan.folder, self.names, job.name)) is not None:
                 merged[index] = plan.parts(records)
                 del jobs[index]
@@ -265,11 +276,10 @@ class ForestOperation(Operation):
     def finish(self, run: Run, results: list[Forest]) -> None:
         """Write the manifest, and remove the intermediate forests."""
         (forest,), dataset, folder = results, self.dataset, self.folder
-        assert folder is not None
         self.manifest = Manifest(
             model={},
             n=dataset.n,
-            num_edges=sum(record.rows for record in forest.records),
+            num_edges=forest.num_edges,
             dtype=dataset.manifest.dtype,
             compression=self.compression,
             parts=forest.records,
@@ -282,6 +292,8 @@ class ForestOperation(Operation):
             },
             vertices=dataset.manifest.vertices,
         )
+        if folder is None:
+            return
         remove_others(folder, forest.records)
         for name in dataset.manifest.vertex_files:
             copy_file(dataset.folder, folder, name)
@@ -291,7 +303,7 @@ class ForestOperation(Operation):
 
 def spanning_forest_dataset(
     location: str | os.PathLike[str],
-    out: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
     *,
     cluster: ClusterLike = None,
     backend: Backend = "auto",
@@ -303,15 +315,16 @@ def spanning_forest_dataset(
     overwrite: bool = False,
     progress: TextIO | None = None,
 ) -> ForestRun:
-    """Write the minimum spanning forest of a dataset as a dataset, however many edges there are.
+    """Make the minimum spanning forest of a dataset, a dataset itself, however many edges it has.
 
     Parameters
     ----------
     location : path or ``s3://`` address
         A folder of Parquet files with columns ``src``, ``dst`` and, for weights, ``weight``; edges
         without weights count 1 each.
-    out : path or ``s3://`` address
-        The folder for the forest; ``forest`` in its manifest holds the total weight.
+    out : path or ``s3://`` address, optional
+        The folder for the forest; ``forest`` in its manifest holds the total weight. Without it
+        only the manifest is returned, if the workers' memory holds all edges.
     cluster, backend, compression, overwrite, progress
         As for ``mgraph.generate``.
     symmetrise : bool, default False
@@ -335,7 +348,8 @@ def spanning_forest_dataset(
     Notes
     -----
     The edges are those of ``mgraph.minimum_spanning_forest`` of the whole graph, for any cluster
-    and any batches. Each edge is read once; each merge reads about n edges per forest.
+    and any batches. Each edge is read once. Where the workers' memory does not hold all edges, or
+    with ``batch``, forests are merged in files: each merge reads about n edges per forest.
 
     Examples
     --------
@@ -351,9 +365,8 @@ def spanning_forest_dataset(
         backend=backend, resume=resume, overwrite=overwrite,
     )  # fmt: skip
     outcome = operation.run(cluster, progress)
-    assert operation.folder is not None
     return ForestRun(
-        location=operation.folder.location,
+        location=operation.location,
         manifest=operation.manifest,
         made=operation.made,
         kept=operation.kept_forests,

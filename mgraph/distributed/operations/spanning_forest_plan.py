@@ -36,19 +36,21 @@ _IDENTITY = "graph_identity"
 class ForestPlan:
     """The data of every task, sent with each.
 
-    dtypes: of the columns. drop_infinite: whether edges of infinite weight are left out.
+    dtypes: of the columns. folder: of the output, if there is one. drop_infinite: whether edges of
+    infinite weight are left out.
     """
 
     graph: str
     n: int
     dtypes: tuple[np.dtype, ...]
-    folder: Folder
+    folder: Folder | None
     compression: Compression
     backend: Backend
     drop_infinite: bool = False
 
     def parts(self, records: Sequence[PartRecord]) -> tuple[Part, ...]:
         """Return the parts of a forest, to be read."""
+        assert self.folder is not None
         return tuple(Part(self.folder, record, list(self.dtypes)) for record in records)
 
 

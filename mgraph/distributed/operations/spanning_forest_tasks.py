@@ -28,14 +28,16 @@ _memory_lock = threading.Lock()  # a worker's, or its GPU's: one batch at a time
 
 
 class Forest(NamedTuple):
-    """A forest in files: their records and, of the result, the exact sum of its weights."""
+    """A forest in files: their records, its edges and, of the result, the exact sum of weights."""
 
     records: tuple[PartRecord, ...]
+    num_edges: int
     total_weight: int | Fraction = 0
 
 
 def reduce_parts(job: Job, plan: ForestPlan) -> Forest:
     """Write the forest of a job's parts, as an intermediate one or as the result."""
+    assert plan.folder is not None
     from distributed import get_worker
 
     from mgraph.distributed.monitoring.counters import count_edges
@@ -76,13 +78,13 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Forest:
     count_edges(job.edges - 2 * third)
     if job.name is not None:
         write_done(plan.folder, job.name, records)
-    return Forest(tuple(records), total)
+    return Forest(tuple(records), len(forest), total)
 
 
 def span_rank(
     exchange: Exchange, memory: dict[str, Any], parts: Sequence[Part], *, plan: ForestPlan
 ) -> Forest:
-    """Read a rank's share of the edges, and write its range of the forest of all ranks' edges."""
+    """Read a rank's share of the edges; write its range of all ranks' forest, if it is written."""
     from distributed import get_worker
 
     from mgraph.distributed.monitoring.counters import count_edges
@@ -104,12 +106,15 @@ def span_rank(
         except UsageError as error:  # the files are at fault
             raise DatasetError(f"{plan.graph}: {error}") from error
         count_edges(third)
-        bounds = cut_parts(edges, ranges.owned(exchange.rank), threads)
-        counts = exchange.gather_numbers(np.array([len(bounds) - 1]))
-        first = int(sum(counts[: exchange.rank], np.zeros(1, np.int64))[0])
-        records = write_parts(
-            edges, plan.n, plan.folder, compression=plan.compression, bounds=bounds,
-            first_part=first, threads=threads,
-        )  # fmt: skip
+        records: list[PartRecord] = []
+        if plan.folder is not None:
+            bounds = cut_parts(edges, ranges.owned(exchange.rank), threads)
+            counts = exchange.gather_numbers(np.array([len(bounds) - 1]))
+            records = write_parts(
+                edges, plan.n, plan.folder, compression=plan.compression, bounds=bounds,
+                first_part=sum(int(count[0]) for count in counts[: exchange.rank]),
+                threads=threads,
+            )  # fmt: skip
+        total = len(edges) if edges.weight is None else exact_sum(edges.weight)
     count_edges(edges_read - 2 * third)
-    return Forest(tuple(records), len(edges) if edges.weight is None else exact_sum(edges.weight))
+    return Forest(tuple(records), len(edges), total)
