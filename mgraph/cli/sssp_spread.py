@@ -21,7 +21,6 @@ from mgraph.core.formatting import (
     format_total_time,
 )
 from mgraph.errors import MgraphError
-from mgraph.io.vertex_names import VertexNames
 
 _OF_ONE_DEVICE = ("method", "set_point", "heap_threshold", "trace", "plot")
 
@@ -64,6 +63,7 @@ def search(location: str, source_name: str, options: dict[str, Any], reason: str
     from mgraph.distributed.operations.partitioned_graph import READING, partitioned
     from mgraph.distributed.operations.partitioned_sssp import fits_spread
     from mgraph.distributed.operations.streamed_dataset import open_streamed
+    from mgraph.io.vertex_names import VertexNames
 
     total_watch = Stopwatch()
     dataset, reading = open_streamed(
