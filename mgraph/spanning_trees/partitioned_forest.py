@@ -133,8 +133,8 @@ def _spread(exchange: Exchange, steps: Any, n: int) -> tuple[Partition, tuple[An
     before = np.cumsum(share[order])
     inner = np.zeros(exchange.size - 1, np.uint64)
     if sample.size:
-        wanted = np.arange(1, exchange.size) * before[-1] / exchange.size
-        inner = sample[order][np.searchsorted(before, wanted)] >> np.uint64(32)
+        targets = np.arange(1, exchange.size) * before[-1] / exchange.size
+        inner = sample[order][np.searchsorted(before, targets)] >> np.uint64(32)
     ranges = Partition(np.array([0, *inner.tolist(), n]))
     stops = [_position(ends, int(bound) << 32) for bound in ranges.bounds[1:-1]]
     messages = [

@@ -57,12 +57,12 @@ def test_any_batches_give_the_forest_of_the_whole(tmp_path, cluster, dataset, wh
     run = span(dataset, tmp_path / "f", cluster, batch=batch)
     assert_same(tmp_path / "f", whole)
     assert (run.total_weight, run.components) == (whole.total_weight, 1)
-    assert run.together == (batch is None)
+    assert run.is_in_memory == (batch is None)
     assert run.made == {None: 1, 10_000: 11 + 5 + 2 + 1 + 1, 1: 11 + 5 + 2 + 1 + 1}[batch]
     names = {path.name for path in (tmp_path / "f").iterdir()}
     parts = {part.file for part in run.records}
     assert names == {"_manifest.json", *parts}
-    assert len(parts) == (2 if run.together else 1)
+    assert len(parts) == (2 if run.is_in_memory else 1)
     forest_record = json.loads((tmp_path / "f" / "_manifest.json").read_text())["forest"]
     assert forest_record["of"] == str(dataset)
     assert forest_record["total_weight"] == whole.total_weight
@@ -103,7 +103,7 @@ def test_a_lost_worker_leads_to_forests_in_files(tmp_path, cluster, dataset, who
     monkeypatch.setattr(ranks.Ranks, "run", lost)
     with pytest.warns(MgraphWarning, match="a worker was lost"):
         run = span(dataset, tmp_path / "f", cluster)
-    assert not run.together
+    assert not run.is_in_memory
     assert run.made == 2 + 1
     assert_same(tmp_path / "f", whole)
 
@@ -126,7 +126,7 @@ def test_a_worker_is_killed_while_all_make_the_forest(tmp_path, dataset, whole, 
         with pytest.warns(MgraphWarning, match="a worker was lost"):
             run = span(dataset, tmp_path / "f", cluster)
         killer.join()
-    assert not run.together
+    assert not run.is_in_memory
     assert_same(tmp_path / "f", whole)
     assert {path.name for path in (tmp_path / "f").iterdir()} == {
         "_manifest.json", *(part.file for part in run.records),
@@ -135,7 +135,7 @@ def test_a_worker_is_killed_while_all_make_the_forest(tmp_path, dataset, whole, 
 
 def test_a_forest_that_is_not_written(tmp_path, cluster, dataset, whole, monkeypatch):
     run = span(dataset, None, cluster)
-    assert (run.location, run.together, run.records) == (None, True, ())
+    assert (run.location, run.is_in_memory, run.records) == (None, True, ())
     assert (run.total_weight, run.components) == (whole.total_weight, 1)
     assert run.manifest.num_edges == len(whole)
     with pytest.raises(UsageError, match="batch, resume and overwrite need `out`"):

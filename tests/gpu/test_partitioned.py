@@ -191,4 +191,4 @@ def test_the_forest_of_a_dataset_over_the_gpus_of_a_cluster(tmp_path, weights):
         np.testing.assert_array_equal(forest.src, expected.src)
         np.testing.assert_array_equal(forest.dst, expected.dst)
         assert run.total_weight == expected.total_weight
-    assert [run.together for run in made] == [True, False]
+    assert [run.is_in_memory for run in made] == [True, False]

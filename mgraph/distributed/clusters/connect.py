@@ -59,6 +59,14 @@ class Cluster:
         return sum(worker.threads for worker in self.workers.values())
 
     @property
+    def worker_bytes(self) -> int:
+        """The free memory of the worker that has the least, of its GPU where operations use it."""
+        return min(
+            worker.device_bytes if self.backend == "gpu" else worker.host_bytes
+            for worker in self.workers.values()
+        )
+
+    @property
     def dashboard(self) -> str | None:
         """The address of Dask's dashboard, or None if the scheduler has none."""
         return find_link(self.client)

@@ -45,22 +45,14 @@ class Choice(NamedTuple):
 
 def find_shortage(run: Run, dataset: EdgeDataset, *, directed: bool) -> str | None:
     """Return why no worker holds the graph, in a sentence; None if each does."""
-    on_gpu, free = run.cluster.backend == "gpu", _least_free(run.cluster)
+    on_gpu, free = run.cluster.backend == "gpu", run.cluster.worker_bytes
     return graph_memory.find_shortage(dataset, free, "a worker has", on_gpu, directed=directed)
-
-
-def _least_free(cluster: Cluster) -> int:
-    """Return the memory of the worker that has the least, where it holds a graph."""
-    return min(
-        worker.device_bytes if cluster.backend == "gpu" else worker.host_bytes
-        for worker in cluster.workers.values()
-    )
 
 
 def fits_spread(cluster: Cluster, dataset: EdgeDataset, *, directed: bool) -> bool:
     """Return whether all workers together can hold the graph."""
     needed = graph_memory.bytes_of_graph(dataset, directed=directed)
-    return needed <= _least_free(cluster) * len(cluster.workers)
+    return needed <= cluster.worker_bytes * len(cluster.workers)
 
 
 def choose(

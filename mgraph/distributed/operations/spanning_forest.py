@@ -69,8 +69,8 @@ class ForestRun(Results):
         The dataset's description.
     made, kept : int
         Forests that were computed in all, and those kept from an earlier run.
-    together : bool
-        Whether the workers held all edges, and made the one forest together.
+    is_in_memory : bool
+        Whether the workers held all edges and made one forest, without forests in files.
     seconds, work_seconds, compile_seconds : float
         From the call to the end; of the tasks alone, without compiling; of the slowest worker's
         compiler.
@@ -80,7 +80,7 @@ class ForestRun(Results):
     manifest: Manifest
     made: int
     kept: int
-    together: bool
+    is_in_memory: bool
     seconds: float
     work_seconds: float
     compile_seconds: float
@@ -164,7 +164,7 @@ class ForestOperation(Operation):
         if self.folder is None or self.output.finished is None:
             return False
         self.manifest, self.made, self.kept_forests = self.output.finished, 0, 1
-        self.together = False
+        self.is_in_memory = False
         remove_intermediate_files(self.folder)  # an earlier run may have been killed before it did
         return True
 
@@ -181,7 +181,7 @@ class ForestOperation(Operation):
                     f"the workers have no memory for {dataset.num_edges:,} edges at once; pass "
                     "`out`, beside which the forests of parts are kept"
                 )
-            self.together = True
+            self.is_in_memory = True
             return Work(reduce_parts, [], [], {"plan": plan})
         self.batches = self.output.batches or plan_batches(
             run.cluster, dataset.n, dataset.num_edges, self.batch
@@ -189,7 +189,7 @@ class ForestOperation(Operation):
         self.names = self.output.begin(self.batches)
         self.share = self.batches.share(dataset.num_edges)
         has_forests = any(name.endswith(DONE) for name in self.names)
-        self.together = self.batch is None and not has_forests and fits
+        self.is_in_memory = self.batch is None and not has_forests and fits
         inputs = [(piece,) for part in dataset for piece in part.pieces(self.share)]
         sizes = [sum(map(len, parts)) for parts in inputs]
         return Work(reduce_parts, inputs, sizes, {"plan": plan})
@@ -199,13 +199,13 @@ class ForestOperation(Operation):
         self.made = self.kept_forests = 0
         plan: ForestPlan = work.shared["plan"]
         try:
-            if self.together:
+            if self.is_in_memory:
                 try:
-                    return [self._span_together(run, plan)]
+                    return [self._span_in_memory(run, plan)]
                 except RankLostError:
                     if self.folder is None:
                         raise
-                    self.together = False
+                    self.is_in_memory = False
                     message = "a worker was lost; the forest is made again, from forests in files"
                     warnings.warn(message, MgraphWarning, stacklevel=2)
             inputs: list[tuple[Part, ...]] = list(work.arguments)
@@ -220,7 +220,7 @@ class ForestOperation(Operation):
                 remove_unless_resumable(self.folder)
             raise
 
-    def _span_together(self, run: Run, plan: ForestPlan) -> Forest:
+    def _span_in_memory(self, run: Run, plan: ForestPlan) -> Forest:
         """Let all workers read a share of the edges, and write a range of the forest."""
         with ranks_of(run.cluster) as ranks:
             shares = divide_parts(self.dataset, ranks.size)
@@ -370,7 +370,7 @@ def spanning_forest_dataset(
         manifest=operation.manifest,
         made=operation.made,
         kept=operation.kept_forests,
-        together=operation.together,
+        is_in_memory=operation.is_in_memory,
         seconds=outcome.seconds,
         work_seconds=outcome.work_seconds,
         compile_seconds=outcome.compile_seconds,

@@ -213,7 +213,7 @@ def plan_batches(cluster: Cluster, n: int, edges: int, batch: int | None = None)
     """
     per_vertex, per_edge = BYTES_PER_VERTEX[cluster.backend], BYTES_PER_EDGE[cluster.backend]
     needed_edges = min(edges, 2 * n)
-    free = _free_bytes(cluster)
+    free = cluster.worker_bytes
     max_batch = (int(MEMORY_SHARE * free) - per_vertex * n) // per_edge
     if max_batch < needed_edges:
         needed = (per_vertex * n + per_edge * needed_edges) / MEMORY_SHARE / 2**30
@@ -234,12 +234,4 @@ def fits_ranks(cluster: Cluster, dataset: EdgeDataset) -> bool:
     per_edge = src + dst + weight + 2 * (LISTED_BYTES + weight)
     needed = per_edge * -(-dataset.num_edges // len(cluster.workers))
     needed += RANK_BYTES_PER_VERTEX * dataset.n
-    return dataset.n <= MAX_N and needed <= MEMORY_SHARE * _free_bytes(cluster)
-
-
-def _free_bytes(cluster: Cluster) -> int:
-    """Return the memory of the worker that has the least, where forests are made."""
-    return min(
-        worker.device_bytes if cluster.backend == "gpu" else worker.host_bytes
-        for worker in cluster.workers.values()
-    )
+    return dataset.n <= MAX_N and needed <= MEMORY_SHARE * cluster.worker_bytes
