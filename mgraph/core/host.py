@@ -48,15 +48,8 @@ def available_cores() -> int:
 
 
 def available_memory(process_limit: int | None = None) -> int:
-    """Return how many bytes this process may still allocate.
-
-    process_limit: the limit of this process alone, such as a Dask worker's, in bytes; the memory
-    that the process already uses is subtracted from it.
-    """
-    free = measure_memory().amount
-    if process_limit:
-        free = min(free, max(0, process_limit - _resident_bytes()))
-    return free
+    """Return how many bytes this process may still allocate; ``measure_memory`` says why."""
+    return measure_memory(process_limit).amount
 
 
 def measure_cores() -> Measured:
@@ -76,8 +69,12 @@ def measure_cores() -> Measured:
     return Measured(usable, reason)
 
 
-def measure_memory() -> Measured:
-    """Return the bytes that are free on this machine and within the limits of the cgroups."""
+def measure_memory(process_limit: int | None = None) -> Measured:
+    """Return the bytes that are free on this machine and within all limits.
+
+    process_limit: the limit of this process alone, such as a Dask worker's, in bytes; the memory
+    that the process already uses is subtracted from it. Limits of cgroups count in any case.
+    """
     import psutil
 
     free = int(psutil.virtual_memory().available)
@@ -87,6 +84,8 @@ def measure_memory() -> Measured:
         if remaining < measured.amount:
             reason = f"of the limit of {_format_gib(limit.amount)} in {limit.file}"
             measured = Measured(remaining, f"{reason}; the machine has {_format_gib(free)} free")
+    if process_limit and (remaining := max(0, process_limit - _resident_bytes())) < measured.amount:
+        measured = Measured(remaining, "of the worker's own limit")
     return measured
 
 

@@ -21,7 +21,7 @@ import yaml
 from mgraph.cli.warm_up import RECIPES
 from mgraph.distributed.clusters import certificates
 from mgraph.distributed.protocol.settings import SETTINGS
-from tests.waiting import wait_until
+from tests.waiting import wait_for_json
 
 ROOT = pathlib.Path(__file__).parents[2]
 RECIPE = ROOT / "cluster" / "container"
@@ -171,14 +171,7 @@ def test_the_container_s_commands_run(tmp_path, commands):
     ports = ["--port", "0", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", file]
     started = [start(scheduler, *ports)]
     try:
-
-        def address():
-            """What the scheduler's file says, once it is whole: it is made first, then filled."""
-            assert started[0].poll() is None, (tmp_path / "scheduler.log").read_text()
-            with contextlib.suppress(OSError, ValueError):
-                return json.loads(file.read_text())["address"]
-
-        environment["DASK_SCHEDULER_ADDRESS"] = wait_until(address)
+        environment["DASK_SCHEDULER_ADDRESS"] = wait_for_json(file, started[0])["address"]
         started.append(start(worker))
         wait = "from distributed import Client; Client(timeout=60).wait_for_workers(1, timeout=60)"
         subprocess.run([sys.executable, "-c", wait], env=environment, check=True)

@@ -19,7 +19,7 @@ import pytest
 import mgraph
 from mgraph import CopyModel
 from tests.cluster import browser
-from tests.waiting import wait_until
+from tests.waiting import wait_for_json, wait_until
 
 FOLDER = pathlib.Path(__file__).parents[2] / "cluster" / "monitoring"
 RUNNING = CopyModel(8_000_000, 8)
@@ -57,7 +57,7 @@ def cluster_of(folder, *before, options=()):
               "--host", "127.0.0.1", "--no-dashboard", "--local-directory", folder,
               "--death-timeout", 30]  # fmt: skip
     with running(scheduler, worker, worker, folder=folder) as processes:
-        wait_until(file.exists)
+        wait_for_json(file, processes[0])
         yield file, processes[0]
 
 

@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from mgraph.core import host
+from mgraph.distributed.doctor import worker_probe
 
 GIB = 1 << 30
 
@@ -122,4 +123,22 @@ def test_resident_memory_is_subtracted_from_a_process_limit(machine):
     assert host.available_memory(2 * GIB) == 1.75 * GIB
     assert host.available_memory(8 * GIB) == 3 * GIB
     assert host.available_memory(1) == 0
-    assert host.memory_limit() == 4 * GIB
+    assert host.measure_memory(2 * GIB).reason == "of the worker's own limit"
+    assert "limit of 4.0 GiB" in host.measure_memory(8 * GIB).reason
+
+
+@pytest.mark.parametrize("limit", [None, 0, 6])
+def test_the_amount_and_its_reason_are_of_one_measurement(machine, monkeypatch, limit):
+    """Memory that becomes less from one measurement to the next gives no limit to a process."""
+    machine({})
+    left = iter(range(8, 0, -1))
+    monkeypatch.setattr(
+        psutil, "virtual_memory", lambda: types.SimpleNamespace(available=next(left) * GIB)
+    )
+    manager = types.SimpleNamespace(memory_limit=limit and limit * GIB)
+    worker = types.SimpleNamespace(memory_manager=manager)
+    for free in (8, 7, 6):
+        found = worker_probe.memory(worker)
+        is_own = limit == 6
+        assert found["memory"] == (5.75 if is_own else free) * GIB
+        assert (found["memory_reason"] == "of the worker's own limit") == is_own

@@ -18,7 +18,7 @@ import mgraph
 from mgraph.distributed.clusters import client, connect
 from mgraph.distributed.protocol import addresses, settings
 from mgraph.errors import ClusterError, UsageError
-from tests.waiting import wait_until
+from tests.waiting import wait_for_json
 
 
 def test_a_client_needs_no_workers(cluster):
@@ -263,12 +263,7 @@ def test_a_scheduler_that_hangs_is_an_error_in_time(monkeypatch, tmp_path):
          "0", "--no-dashboard", "--scheduler-file", str(file)], stderr=subprocess.DEVNULL
     )  # fmt: skip
     try:
-
-        def written():
-            assert scheduler.poll() is None
-            return file.exists() and file.read_text().endswith("}")
-
-        wait_until(written)
+        wait_for_json(file, scheduler)
         scheduler.send_signal(signal.SIGSTOP)
         monkeypatch.setattr(connect, "CONNECT_SECONDS", 2)
         with (

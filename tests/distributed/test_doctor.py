@@ -14,7 +14,7 @@ from mgraph.distributed.clusters import client
 from mgraph.distributed.doctor import diagnosis, worker_probe
 from mgraph.distributed.doctor import folder_probe as probing
 from mgraph.errors import UsageError
-from tests.waiting import wait_until
+from tests.waiting import wait_for_json
 
 
 def found(checks):
@@ -127,7 +127,7 @@ def scheduler_and_worker(folder, path=None):
              "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)], **how),
     ]  # fmt: skip
     try:
-        wait_until(file.exists)
+        wait_for_json(file, processes[0])
         with client.open_client(None, file, seconds=30, workers_needed=True, silent=False):
             pass
         yield file, processes[1]

@@ -21,7 +21,7 @@ from mgraph.distributed.clusters.client import request
 from mgraph.distributed.operations import components_tasks, graph_operation
 from mgraph.distributed.operations.tasks import run_parts
 from tests.gate import gated
-from tests.waiting import wait_until
+from tests.waiting import wait_for_json, wait_until
 
 MODEL = CopyModel(20_000, 4)
 PARTS = 12
@@ -316,8 +316,7 @@ def test_a_lost_scheduler_is_one_clear_error(tmp_path, gate, cluster, monkeypatc
         env=os.environ | gate.environment, **quiet
     )  # fmt: skip
     try:
-        wait_until(file.exists)
-        address = json.loads(file.read_text())["address"]
+        address = wait_for_json(file, scheduler)["address"]
         wait_until(lambda: request(address, None, 10, op="identity", n_workers=0)["n_workers"])
         # As long as it takes to connect, a client tries to connect again.
         monkeypatch.setattr("mgraph.distributed.clusters.connect.CONNECT_SECONDS", 3)

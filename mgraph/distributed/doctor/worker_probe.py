@@ -103,11 +103,8 @@ def memory(worker: Any) -> dict[str, Any]:
     """Return the bytes that a worker, or this process, may still use (None: unknown), and why."""
     limit = getattr(getattr(worker, "memory_manager", None), "memory_limit", None)
     try:
-        host = importlib.import_module("mgraph.core.host")
-        measured, available = host.measure_memory(), host.available_memory(limit)
-        is_own = available < measured.amount
-        reason = "of the worker's own limit" if is_own else measured.reason
-        return {"memory": int(min(available, measured.amount)), "memory_reason": str(reason)}
+        measured = importlib.import_module("mgraph.core.host").measure_memory(limit)
+        return {"memory": int(measured.amount), "memory_reason": str(measured.reason)}
     except Exception:  # mgraph is not installed, or another version
         return {"memory": _free_memory(limit), "memory_reason": ""}
 
