@@ -16,11 +16,11 @@ _installation.warn_of_other_project()
 _load, _names = _lazy_names.attach(__name__, __file__)
 # These load as the others do, and are not listed: the names that most programs need are fifty.
 _UNLISTED = {
-    "ClusterSpec", "ComponentsRun", "ConnectionLostError", "ConvertRun", "ForestRun",
-    "GenerateRun", "KnapsackRun", "PartitionedComponents", "PartitionedGraph",
+    "ClusterSpec", "ComponentsRun", "ConnectionLostError", "ConvertRun", "ForestRun", "GenerateRun",
+    "KnapsackRun", "PartitionedComponents", "PartitionedForest", "PartitionedGraph",
     "PartitionedPaths", "check_steiner_tree", "experiments", "group_steiner_tree",
-    "group_steiner_trees", "k_best_steiner_trees", "node_weighted_steiner_tree",
-    "open_partitioned", "prize_collecting_steiner_tree", "steiner_arborescence",
+    "group_steiner_trees", "k_best_steiner_trees", "node_weighted_steiner_tree", "open_partitioned",
+    "prize_collecting_steiner_tree", "steiner_arborescence",
 }  # fmt: skip
 __all__ = [name for name in _names if name not in _UNLISTED]
 

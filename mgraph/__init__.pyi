@@ -31,6 +31,9 @@ from mgraph.distributed.operations.partitioned_results import (
     PartitionedComponents as PartitionedComponents,
 )
 from mgraph.distributed.operations.partitioned_results import (
+    PartitionedForest as PartitionedForest,
+)
+from mgraph.distributed.operations.partitioned_results import (
     PartitionedPaths as PartitionedPaths,
 )
 from mgraph.distributed.operations.spanning_forest import ForestRun as ForestRun

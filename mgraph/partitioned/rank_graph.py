@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.choices import Device
-from mgraph.partitioned.partition import Partition
+from mgraph.core.edges import EdgeList
+from mgraph.core.rows import tails
+from mgraph.partitioned.partition import Partition, number_dtype
 
 
 @dataclass(frozen=True)
@@ -88,3 +90,24 @@ class RankGraph:
         """Return the values of own vertices, of some by local number, without ghosts' memory."""
         own_values = values[self.own_range]
         return own_values if self.locals == self.owned else own_values.copy()
+
+    def global_numbers(self) -> Any:
+        """Return the global number of each local one."""
+        dtype, bounds = number_dtype(self.n), self.partition.bounds
+        # CuPy's arrays make CuPy's functions of these.
+        pieces = []
+        for owner, first in enumerate(bounds[:-1].tolist()):
+            if owner == self.rank:
+                pieces.append(np.arange(first, first + self.owned, dtype=dtype, like=self.heads))
+            else:
+                ghosts = self.ghosts[self.ghost_bounds[owner] : self.ghost_bounds[owner + 1]]
+                pieces.append(ghosts.astype(dtype) + dtype.type(first))
+        return np.concatenate(pieces)
+
+    def edges(self) -> EdgeList:
+        """Return those edges of an undirected graph whose larger end, ``src``, the rank owns."""
+        src = tails(self.indptr, self.heads).astype(number_dtype(self.n)) + self.first
+        dst = self.global_numbers()[self.heads]
+        is_listed = src > dst  # each edge is in the rows of both ends, and there are no loops
+        weight = None if self.weights is None else self.weights[is_listed]
+        return EdgeList(src[is_listed], dst[is_listed], weight)

@@ -8,12 +8,14 @@ import time
 
 import numpy as np
 import pytest
+from distributed import Client
 
 import mgraph
 from mgraph import ClusterError, CopyModel, DatasetError, EdgeList, UsageError
-from mgraph.distributed.operations import graph_shares, partitioned_tasks
+from mgraph.distributed.operations import graph_shares, partitioned_tasks, ranks
 from mgraph.distributed.operations.partitioned_graph import open_partitioned
 from mgraph.distributed.operations.ranks import ranks_of
+from mgraph.distributed.protocol.broadcast import on_workers, workers_of
 from mgraph.io.dataset import EdgeDataset
 from tests.distributed.paused_exchange import paused_programs
 from tests.waiting import wait_until
@@ -78,6 +80,23 @@ def assert_components(partitioned, graph):
     found.release()
 
 
+def assert_forest(partitioned, graph):
+    found = partitioned.minimum_spanning_forest()
+    expected = mgraph.minimum_spanning_forest(graph, backend="cpu")
+    edges = found.edges()
+    for name in ("src", "dst", "weight"):
+        if getattr(edges, name) is None:
+            assert graph.weights is None
+            continue
+        one, other = getattr(edges, name), getattr(expected, name)
+        np.testing.assert_array_equal(one, other)
+        assert one.dtype == other.dtype
+    assert found.num_edges == len(edges) == len(expected)
+    assert found.num_components == expected.components
+    assert found.total_weight == expected.total_weight
+    found.release()
+
+
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])
 def test_answers_are_one_devices(dataset, graph, workers):
     with connect(workers) as cluster, open_partitioned(dataset, cluster=cluster) as partitioned:
@@ -86,6 +105,7 @@ def test_answers_are_one_devices(dataset, graph, workers):
         assert sum(facts.owned for facts in partitioned.ranks) == graph.n
         assert_answers(partitioned, graph)
         assert_components(partitioned, graph)
+        assert_forest(partitioned, graph)
 
 
 def test_edges_of_a_model_are_made_not_read(pair, graph, dataset, tmp_path):
@@ -126,6 +146,7 @@ def test_graphs_without_weights_are_searched_by_breadth(pair, tmp_path):
     graph = mgraph.read_graph(tmp_path / "graph", backend="cpu")
     with open_partitioned(tmp_path / "graph", cluster=pair) as partitioned:
         assert_answers(partitioned, graph)
+        assert_forest(partitioned, graph)
 
 
 def test_another_programs_files_and_directed_graphs(pair, tmp_path):
@@ -154,6 +175,11 @@ def test_another_programs_files_and_directed_graphs(pair, tmp_path):
             assert_same(paths.distance(), expected.distance)
             assert_same(paths.predecessor(), expected.predecessor)
             assert_components(partitioned, graph)
+            if symmetrise:
+                assert_forest(partitioned, graph)
+                continue
+            with pytest.raises(UsageError, match=r"needs an undirected graph.*symmetrise=True"):
+                partitioned.minimum_spanning_forest()
 
 
 def test_mistakes_are_one_sentence(pair, dataset, tmp_path):
@@ -206,7 +232,7 @@ def test_a_worker_is_killed(pair, dataset, graph, tmp_path, calls):
                 folder=str(tmp_path), **options,
             )  # fmt: skip
         killer.join()
-    wait_until(lambda: len(pair.client.scheduler_info(n_workers=-1)["workers"]) == 2)
+    wait_until(lambda: len(workers_of(pair.client)) == 2)
     with open_partitioned(dataset, cluster=pair) as partitioned:
         assert_answers(partitioned, graph)
 
@@ -235,6 +261,21 @@ def test_a_worker_that_hangs_is_lost(pair, dataset, tmp_path, monkeypatch):
         finally:
             stopper.join()
             os.kill(stopped[0], signal.SIGKILL)
+
+
+def test_what_a_client_was_told_last_does_not_count(pair, dataset, graph, monkeypatch):
+    """A client asks for totals without workers now and then: here instead of all else."""
+    update = Client._update_scheduler_info
+
+    async def totals(self, n_workers=0):
+        await update(self, 0)
+
+    monkeypatch.setattr(Client, "_update_scheduler_info", totals)
+    monkeypatch.setattr(ranks, "WATCH_SECONDS", 0.01)
+    assert pair.client.scheduler_info(n_workers=-1)["workers"] == {}
+    assert len(on_workers(pair.client, int)) == 2
+    with open_partitioned(dataset, cluster=pair) as partitioned:
+        assert_answers(partitioned, graph)
 
 
 def test_an_interrupted_run_leaves_the_cluster_usable(pair, dataset, graph, tmp_path):

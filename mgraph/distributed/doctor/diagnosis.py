@@ -27,6 +27,8 @@ from mgraph.distributed.doctor.check import (
 )
 from mgraph.distributed.doctor.folder_probe import FolderProbe
 from mgraph.distributed.protocol import addresses, configuration, dask_internals
+from mgraph.distributed.protocol.broadcast import workers_of
+from mgraph.distributed.protocol.failures import explaining
 from mgraph.errors import ClusterError, MgraphError
 from mgraph.installation import install_command
 
@@ -116,7 +118,8 @@ def check_cluster(client: Any, client_probe: dict[str, Any], out: str | None) ->
     else:
         is_encrypted = address.startswith(("tls://", "wss://"))
         yield Check("encryption", OK, "TLS" if is_encrypted else "none, on this machine alone")
-    workers = list(client.scheduler_info(n_workers=-1)["workers"])
+    with explaining("listing the workers"):
+        workers = list(workers_of(client))
     if not workers:
         yield Check("workers", FAIL, "there are none", "start some with dask worker")
         return

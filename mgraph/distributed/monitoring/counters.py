@@ -19,7 +19,7 @@ from mgraph import compilation
 from mgraph.core import gauges
 from mgraph.distributed.monitoring.pruning import MAX_KEYS
 from mgraph.distributed.protocol import dask_internals
-from mgraph.distributed.protocol.broadcast import run_coroutine
+from mgraph.distributed.protocol.broadcast import workers_of
 
 METRIC, PARTIAL_COUNTS, COMPILING = "mgraph_edges", "mgraph_under_way", "mgraph_compiling"
 ANSWER_SECONDS = 1.0  # for the scheduler's answer to a progress line
@@ -210,8 +210,7 @@ def read_progress(client: Any, operation: str, finished: Container[int]) -> tupl
     The figures are those of the last heartbeats, about half a second old. Raises TimeoutError or
     OSError if the scheduler does not answer.
     """
-    identity = run_coroutine(client, dask_internals.identity, client, seconds=ANSWER_SECONDS)
-    metrics = [worker["metrics"] for worker in identity["workers"].values()]
+    metrics = [worker["metrics"] for worker in workers_of(client, ANSWER_SECONDS).values()]
     counts = (count for worker in metrics for count in worker.get(PARTIAL_COUNTS, ()))
     edges = sum(edges for name, part, edges in counts if name == operation and part not in finished)
     return edges, any(worker.get(COMPILING) for worker in metrics)

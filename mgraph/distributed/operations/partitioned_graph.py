@@ -25,6 +25,7 @@ from mgraph.distributed.operations.graph_shares import (
 )
 from mgraph.distributed.operations.partitioned_results import (
     PartitionedComponents,
+    PartitionedForest,
     PartitionedPaths,
 )
 from mgraph.distributed.operations.partitioned_tasks import (
@@ -34,9 +35,11 @@ from mgraph.distributed.operations.partitioned_tasks import (
     fetch_rank,
     label_rank,
     search_rank,
+    span_graph_rank,
 )
 from mgraph.distributed.operations.ranks import Ranks, ranks_of
 from mgraph.distributed.operations.streamed_dataset import open_streamed
+from mgraph.errors import UsageError
 from mgraph.generators.copy_model import CopyModel
 from mgraph.io.dataset import EdgeDataset
 from mgraph.io.graph_reader import ReadOptions
@@ -81,6 +84,11 @@ class PartitionedGraph:
         return self._plan.backend
 
     @property
+    def has_weights(self) -> bool:
+        """Whether arcs have weights."""
+        return len(self._plan.dtypes) > 2
+
+    @property
     def length_dtype(self) -> np.dtype:
         """The type of distances."""
         from mgraph.shortest_paths.problem import length_dtype_of
@@ -90,7 +98,7 @@ class PartitionedGraph:
     def _weight_facts(self) -> Any:
         from mgraph.shortest_paths.problem import WeightFacts
 
-        dtype = None if len(self._plan.dtypes) < 3 else self._plan.dtypes[2]
+        dtype = self._plan.dtypes[2] if self.has_weights else None
         facts = self._facts[0]
         return WeightFacts(self.n, dtype, facts.min_weight, facts.max_weight)
 
@@ -184,6 +192,48 @@ class PartitionedGraph:
             sum(facts.num_components for facts in found),
             largest.largest,
             largest.largest_size,
+            max(facts.seconds for facts in found),
+        )
+
+    def minimum_spanning_forest(self, *, progress: TextIO | None = None) -> PartitionedForest:
+        """The minimum spanning forest, the same edges as ``mgraph.minimum_spanning_forest`` finds.
+
+        Parameters
+        ----------
+        progress : TextIO, optional
+            The stream for a progress line.
+
+        Returns
+        -------
+        PartitionedForest
+
+        Raises
+        ------
+        UsageError
+            If the graph is directed, or a weight is infinite.
+
+        Notes
+        -----
+        A worker needs memory for its edges beside its arcs: up to 40 bytes each with weights of 32
+        bits, and 28 per vertex of the whole graph. ``mgraph.spanning_forest_dataset`` writes the
+        forest of a dataset, and needs no partitioned graph.
+        """
+        from mgraph.core.exact_sum import rounded
+
+        if self.directed:
+            raise UsageError(
+                "a spanning forest needs an undirected graph, and this one is directed; open it "
+                "with `symmetrise=True`"
+            )
+        name = f"forest-{time.time_ns()}"
+        found = self.run(span_graph_rank, "msf", progress=progress, name=name)
+        num_edges = sum(facts.num_edges for facts in found)
+        return PartitionedForest(
+            self,
+            name,
+            num_edges,
+            self.n - num_edges,
+            rounded(sum(facts.total_weight for facts in found)),
             max(facts.seconds for facts in found),
         )
 

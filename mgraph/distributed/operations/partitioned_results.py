@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.edges import EdgeList
 from mgraph.distributed.operations.partitioned_tasks import follow_rank, forget_rank, lengths_rank
 from mgraph.errors import UsageError
 from mgraph.shortest_paths.result import Path
@@ -103,6 +104,39 @@ class PartitionedComponents:
     def labels(self) -> np.ndarray:
         """Fetch the smallest vertex of each vertex's component, ``(n,)``."""
         return self.graph.fetch(self.name, 0)
+
+    def release(self) -> None:
+        """Let the workers forget the result."""
+        self.graph.run(forget_rank, "release", name=self.name)
+
+
+@dataclass(frozen=True)
+class PartitionedForest:
+    """The minimum spanning forest of a partitioned graph; its edges stay on the workers.
+
+    Attributes
+    ----------
+    num_edges : int
+        Edges of all trees.
+    num_components : int
+        The number of trees, isolated vertices included.
+    total_weight : int or float
+        The sum of the weights: exact for integers, the exact sum rounded once for floats.
+    seconds : float
+        To find it, when all workers had begun.
+    """
+
+    graph: Any
+    name: str
+    num_edges: int
+    num_components: int
+    total_weight: int | float
+    seconds: float
+
+    def edges(self) -> EdgeList:
+        """Fetch the edges: src above dst, in ascending order of both."""
+        columns = range(3 if self.graph.has_weights else 2)
+        return EdgeList(*(self.graph.fetch(self.name, index) for index in columns))
 
     def release(self) -> None:
         """Let the workers forget the result."""

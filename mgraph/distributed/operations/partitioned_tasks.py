@@ -5,11 +5,13 @@ A rank keeps its share of the graph, and results under names, in its worker's me
 
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph import timings
+from mgraph.core.exact_sum import exact_sum
 from mgraph.core.memory import memory_guard
 from mgraph.distributed.operations.graph_shares import BuildPlan, ModelEdges, Share
 from mgraph.errors import DatasetError, UsageError
@@ -167,6 +169,37 @@ def label_rank(
         return ComponentFacts(0, None, 0, seconds)
     position = int(sizes.argmax())
     return ComponentFacts(sizes.size, int(roots[position]), int(sizes[position]), seconds)
+
+
+class ForestFacts(NamedTuple):
+    """How many edges of the forest a rank keeps, and the exact sum of their weights."""
+
+    num_edges: int
+    total_weight: int | Fraction
+    seconds: float
+
+
+def span_graph_rank(
+    exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str
+) -> ForestFacts:
+    """Find the minimum spanning forest of the partitioned graph, and keep a range of its edges."""
+    from distributed import get_worker
+
+    from mgraph.distributed.monitoring.counters import count_edges
+    from mgraph.spanning_trees.partitioned_forest import spanning_forest
+
+    graph: RankGraph = memory[GRAPH]
+    threads = get_worker().state.nthreads
+    guard = memory_guard("the spanning forest of a partitioned graph", _REMEDY)
+    with guard, timings.step(timings.COMPUTING):
+        exchange.all_reduce(0)  # the time begins when all ranks are there
+        began = time.perf_counter()
+        _, forest = spanning_forest(exchange, [graph.edges()], graph.n, threads, graph.backend)
+        total = len(forest) if forest.weight is None else exact_sum(forest.weight)
+        seconds = time.perf_counter() - began
+    count_edges(graph.heads.size)
+    memory[name] = tuple(forest)
+    return ForestFacts(len(forest), total, seconds)
 
 
 def lengths_rank(

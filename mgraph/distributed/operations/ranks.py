@@ -11,6 +11,7 @@ from mgraph.core import cancellation
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.operations.rank_exchange import LOST, RankPlugin, WorkerExchange
 from mgraph.distributed.operations.tasks import describe_task, run_parts
+from mgraph.distributed.protocol.broadcast import workers_of
 from mgraph.distributed.protocol.failures import explaining
 from mgraph.errors import ClusterError, ConnectionLostError
 from mgraph.partitioned.exchange import Exchange, ExchangeLostError
@@ -84,7 +85,7 @@ class Ranks:
                 if not isinstance(error, ExchangeLostError):
                     raise error
         if len(outcomes) < self.size or errors:
-            raise RankLostError(LOST + REMEDY)
+            raise RankLostError(LOST + REMEDY) from (errors[0] if errors else None)
         return [outcomes[rank].result for rank in range(self.size)]
 
     @contextlib.contextmanager
@@ -125,7 +126,7 @@ class _Watch(threading.Thread):
         """Look at the workers until the run is over."""
         while not self.over.wait(WATCH_SECONDS):
             with contextlib.suppress(Exception):  # a lost scheduler is noticed elsewhere
-                workers = self._client.scheduler_info(n_workers=-1)["workers"]
+                workers = workers_of(self._client)
                 is_lost = bool(self._futures) and not self._addresses <= workers.keys()
                 if is_lost or time.monotonic() > self._deadline:
                     self.has_cancelled = True
@@ -195,8 +196,9 @@ def ranks_of(cluster: Cluster) -> Iterator[Ranks]:
         cluster.client.register_plugin(plugin)
     try:
         # Those that are there now: a worker that was killed has come back at another address.
-        workers = cluster.client.scheduler_info(n_workers=-1)["workers"]
-        yield Ranks(cluster, plugin.name, tuple(sorted(workers)))
+        with explaining("preparing the workers"):
+            addresses = tuple(sorted(workers_of(cluster.client)))
+        yield Ranks(cluster, plugin.name, addresses)
     finally:
         with contextlib.suppress(Exception):  # of a scheduler that is gone
             cluster.client.unregister_worker_plugin(plugin.name)

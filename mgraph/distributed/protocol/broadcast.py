@@ -4,9 +4,22 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from mgraph.distributed.protocol import dask_internals
 from mgraph.errors import MgraphError
 
 ANSWER_SECONDS = 5.0
+SCHEDULER_SECONDS = 30.0  # for a scheduler that is busy
+
+
+def workers_of(client: Any, seconds: float = SCHEDULER_SECONDS) -> dict[str, Any]:
+    """Return what the scheduler tells of each worker, by address.
+
+    ``Client.scheduler_info`` returns what the client was told last. Every two seconds it asks for
+    the cluster's totals alone, and if that answer comes before the other one is read, there are no
+    workers. Raises OSError or TimeoutError if the scheduler does not answer.
+    """
+    identity = run_coroutine(client, dask_internals.identity, client, seconds=seconds)
+    return dict(identity["workers"])
 
 
 def on_workers(
@@ -22,7 +35,10 @@ def on_workers(
     worker that does not answer in time, or is gone, is left out.
     """
     if workers is None:
-        workers = client.scheduler_info(n_workers=-1)["workers"]
+        try:
+            workers = workers_of(client)
+        except (OSError, TimeoutError):
+            return {}
 
     async def call(address: str) -> Any:
         answers = client.run(

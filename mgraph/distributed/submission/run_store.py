@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from mgraph.distributed.protocol.broadcast import on_workers
+from mgraph.distributed.protocol.broadcast import on_workers, workers_of
 from mgraph.io.run_folder import CANCEL, RunFolder, RunRecord, records
 
 
@@ -74,8 +74,7 @@ class RunStore:
 
 def find_remote_runs(client: Any, runs: str, name: str) -> dict[RunStore, list[RunRecord]]:
     """Ask one worker per machine for the runs that a name stands for; returns them by store."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
-    by_host = {worker["host"]: address for address, worker in workers.items()}
+    by_host = {worker["host"]: address for address, worker in workers_of(client).items()}
     answers = on_workers(client, records, runs, name, workers=by_host.values())
     return {
         RunStore(runs, client, address): answer
