@@ -59,6 +59,16 @@ def compiled(function: Callable[..., Any]) -> Any:
     return _prepare(numba.njit(nogil=True)(function))
 
 
+def compiled_without_counts(function: Callable[..., Any]) -> Any:
+    """Apply ``compiled`` to a function that makes no arrays, but does not count references to any.
+
+    A function counts those to the arrays that it takes, in and out, by atomic instructions of 5 ns
+    each, which Numba leaves away only where nothing branches: more than a small function's work.
+    Views and tuples of arrays can be used; to make an array is an error when it is compiled.
+    """
+    return _prepare(numba.njit(nogil=True, _nrt=False)(function))
+
+
 def compiled_when_hot(function: Callable[..., Any]) -> Any:
     """Apply ``compiled``, but let Python's interpreter run the function as long as that is cheaper.
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled, compiled_without_counts
 
 
-@compiled
+@compiled_without_counts
 def _relax(distance, in_u, length, v, weight, cutoff):
     candidate = length + weight
     if candidate < distance[v] and candidate <= cutoff:
@@ -29,7 +29,7 @@ def _relax(distance, in_u, length, v, weight, cutoff):
         in_u[v] = True
 
 
-@compiled
+@compiled_without_counts
 def _targets_are_settled(distance, targets, stop_at_first, bound):
     """Return whether all targets, or the first of them, are nearer than the bound."""
     for t in targets:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_without_counts
 from mgraph.shortest_paths import trace as traces
 
 NONE = -1  # no vertex, no partition
@@ -69,7 +69,7 @@ def new_search(indptr: Any, indices: Any, weights: Any, distance: Any, partition
     return Search(indptr, indices, weights, distance, *lists, cancellation.cancel_flag())
 
 
-@compiled
+@compiled_without_counts
 def remove_far(far, v):
     """Remove v from the partition that it is in."""
     p, before, after = far.partition[v], far.previous[v], far.next[v]
@@ -83,7 +83,7 @@ def remove_far(far, v):
     far.size[p] -= 1
 
 
-@compiled
+@compiled_without_counts
 def place_far(far, v, p):
     """Put v into partition p, and remove it from any other."""
     if far.partition[v] == p:
@@ -98,7 +98,7 @@ def place_far(far, v, p):
     far.size[p] += 1
 
 
-@compiled
+@compiled_without_counts
 def begin(search, sources):
     """Make the sources the frontier, at distance 0, and return X1, its size."""
     x1 = np.int64(0)
@@ -110,7 +110,7 @@ def begin(search, sources):
     return x1
 
 
-@compiled
+@compiled_without_counts
 def advance_and_filter(search, x1, iteration, cutoff):
     """Relax the arcs of the frontier; return X2, the arcs, and X3, the vertices updated."""
     x2, x3 = np.int64(0), np.int64(0)
@@ -132,7 +132,7 @@ def advance_and_filter(search, x1, iteration, cutoff):
     return x2, x3
 
 
-@compiled
+@compiled_without_counts
 def min_frontier_distance(search, x1, infinity):
     """Return the least distance in the frontier; ``infinity`` if it is empty."""
     distance = infinity
@@ -141,7 +141,7 @@ def min_frontier_distance(search, x1, infinity):
     return distance
 
 
-@compiled
+@compiled_without_counts
 def min_far_distance(search, p, infinity):
     """Return the least distance in partition p; ``infinity`` if it is empty."""
     distance = infinity
@@ -152,7 +152,7 @@ def min_far_distance(search, p, infinity):
     return distance
 
 
-@compiled
+@compiled_without_counts
 def targets_are_settled(search, targets, stop_at_first, min_queued):
     """Return whether all targets, or the first of them, are nearer than every queued vertex."""
     for t in targets:
@@ -161,7 +161,7 @@ def targets_are_settled(search, targets, stop_at_first, min_queued):
     return not stop_at_first
 
 
-@compiled
+@compiled_without_counts
 def _bisect_frontier(search, x3, threshold):
     """Split the updated vertices into the frontier and the far queue, and return X4."""
     x4 = np.int64(0)
@@ -179,7 +179,7 @@ def _bisect_frontier(search, x3, threshold):
     return x4
 
 
-@compiled
+@compiled_without_counts
 def _bisect_far_queue(search, threshold):
     """Move far vertices up to the threshold to the frontier, and return X1, its size."""
     x1 = np.int64(0)
@@ -194,7 +194,7 @@ def _bisect_far_queue(search, threshold):
     return x1
 
 
-@compiled
+@compiled_without_counts
 def _iterate(search, state, delta, targets, stop_at_first, cutoff, infinity, row):
     """Do one iteration, and return whether another follows. state: iteration, X1, threshold."""
     iteration, x1, threshold = np.int64(state[0]), np.int64(state[1]), state[2]
@@ -242,7 +242,7 @@ def find_distances(
     cancellation.raise_if_cancelled()
 
 
-@compiled
+@compiled_without_counts
 def _iterate_all(search, state, delta, targets, stop_at_first, cutoff, infinity, row):
     while not search.cancel_flag[0] and _iterate(
         search, state, delta, targets, stop_at_first, cutoff, infinity, row

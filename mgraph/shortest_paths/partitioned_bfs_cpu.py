@@ -3,7 +3,7 @@
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_without_counts
 from mgraph.partitioned.rank_graph import RankGraph
 from mgraph.shortest_paths.problem import infinity_of
 
@@ -102,7 +102,7 @@ class Search:
         return self._distance
 
 
-@compiled
+@compiled_without_counts
 def _expand(
     indptr, heads, rows, distance, length, queue, end, to_send, own, cancel_flag
 ):  # fmt: skip
@@ -125,7 +125,7 @@ def _expand(
     return end, sent
 
 
-@compiled
+@compiled_without_counts
 def _search_rows(indptr, heads, distance, level, queue, end, own, cancel_flag):
     for row in range(own[1]):
         if cancel_flag[0]:

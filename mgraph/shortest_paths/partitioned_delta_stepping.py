@@ -57,11 +57,14 @@ FEW_ARCS = {"cpu": 1 << 18, "gpu": 1 << 22}  # per rank
 BUDGET_SHARE = {"cpu": 1 / 8, "gpu": 1 / 64}
 FEW_VERTICES = {"cpu": 1 << 12, "gpu": 1 << 18}
 # At most, of a step: while steps settle less than ``LITTLE`` of what they aim at, before half of
-# the arcs belong to settled vertices, and after.
-EARLY_GROWTH, GROWTH, LATE_GROWTH = 2.0, 8.0, 64.0
+# the arcs belong to settled vertices, and after. A step that has grown too long costs a core more
+# than some short ones.
+EARLY_GROWTH, LATE_GROWTH = 2.0, 64.0
+GROWTH = {"cpu": 2.0, "gpu": 8.0}
 LITTLE = 1 / 1024
 LATE_SHARE = 1 / 1024  # of the vertices, that may be improved late
-PULL_COST = 1 / 4  # of an unsettled vertex's arc, beside one of a settled vertex that is pushed
+# Of an unsettled vertex's arc, beside one of a settled vertex that is pushed.
+PULL_COST = {"cpu": 1 / 2, "gpu": 1 / 4}
 TINY, HUGE = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
 
@@ -82,7 +85,7 @@ class Steps:
 
     A multiple of the last one, from an eighth on, so that steps settle vertices of about
     ``ARCS_SHARE`` of all arcs, but not fewer than are worth a step. Until half of all arcs belong
-    to settled vertices it is at most eight times the last one, and at most twice while a step
+    to settled vertices it is at most ``GROWTH`` times the last one, and at most twice while a step
     settles next to nothing: a source of R-MAT with few arcs needs some steps to reach a hub, from
     which one that has grown too long leads nearly everywhere. It is fixed if it was chosen.
 
@@ -92,7 +95,7 @@ class Steps:
     def __init__(self, graph: RankGraph, delta: float | None) -> None:
         """delta: the length that was chosen, or None."""
         few = FEW_ARCS[graph.backend] * graph.size
-        self._num_arcs = graph.num_arcs
+        self._num_arcs, self._backend = graph.num_arcs, graph.backend
         self._set_point = max(few, ARCS_SHARE[graph.backend] * graph.num_arcs)
         self._is_fixed = delta is not None
         mean_weight = graph.sum_weight / max(graph.num_arcs, 1) or 1.0
@@ -110,12 +113,12 @@ class Steps:
         self._settled += first_arcs
         left = self._num_arcs - self._settled
         if not self._is_fixed:
-            limit = GROWTH if left > self._settled else LATE_GROWTH
+            limit = GROWTH[self._backend] if left > self._settled else LATE_GROWTH
             if arcs < LITTLE * self._set_point and left > self._settled:
                 limit = EARLY_GROWTH
             factor = min(limit, max(0.125, self._set_point / max(arcs, 1)))
             self.delta = min(max(self.delta * factor, TINY), HUGE)
-        return PULL_COST * left < arcs
+        return PULL_COST[self._backend] * left < arcs
 
 
 class Limits(NamedTuple):

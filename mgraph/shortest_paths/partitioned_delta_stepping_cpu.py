@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_without_counts
 from mgraph.partitioned.rank_graph import RankGraph
 from mgraph.shortest_paths.problem import infinity_of
 
@@ -128,7 +128,7 @@ class Search:
         return self.distance
 
 
-@compiled
+@compiled_without_counts
 def _queue(number, length, distance, place, near, far, to_send, counts, own, threshold):
     """Queue a number whose distance has become ``length``."""
     distance[number] = length
@@ -149,7 +149,7 @@ def _queue(number, length, distance, place, near, far, to_send, counts, own, thr
         counts[_FAR_COUNT] += 1
 
 
-@compiled
+@compiled_without_counts
 def _settle(
     indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, bits,
     threshold, cutoff, budget, cancel_flag,
@@ -179,7 +179,7 @@ def _settle(
                 _queue(head, candidate, distance, place, near, far, to_send, counts, own, threshold)
 
 
-@compiled
+@compiled_without_counts
 def _push(
     indptr, heads, weights, distance, place, near, far, to_send, counts, own, settled, bits,
     threshold, cutoff, cancel_flag,
@@ -200,7 +200,7 @@ def _push(
                 _queue(head, candidate, distance, place, near, far, to_send, counts, own, threshold)
 
 
-@compiled
+@compiled_without_counts
 def _pull(
     indptr, heads, weights, distance, place, near, far, to_send, counts, own, threshold, cutoff,
     cancel_flag,
@@ -222,7 +222,7 @@ def _pull(
             _queue(number, best, distance, place, near, far, to_send, counts, own, threshold)
 
 
-@compiled
+@compiled_without_counts
 def _receive(positions, lengths, distance, place, near, far, to_send, counts, own, threshold):
     for i in range(positions.size):
         number = np.uint64(np.int64(positions[i]) + own[0])
@@ -230,7 +230,7 @@ def _receive(positions, lengths, distance, place, near, far, to_send, counts, ow
             _queue(number, lengths[i], distance, place, near, far, to_send, counts, own, threshold)
 
 
-@compiled
+@compiled_without_counts
 def _advance(distance, place, near, far, to_send, counts, own, threshold):
     kept, count = 0, counts[_FAR_COUNT]
     for i in range(count):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled, compiled_without_counts
 from mgraph.partitioned.rank_graph import RankGraph
 
 
@@ -130,7 +130,7 @@ class Proposals:
         return own
 
 
-@compiled
+@compiled_without_counts
 def _global_number(number, first, ghosts, numbering):
     below, owned, first_vertex = first
     if below <= number < below + owned:
@@ -142,7 +142,7 @@ def _global_number(number, first, ghosts, numbering):
     return numbering[1, owner] + np.int64(ghosts[index])
 
 
-@compiled
+@compiled_without_counts
 def _find_in_rows(
     indptr, heads, weights, distance, infinity, predecessor, first, ghosts, numbering, heads_ascend,
     cancel_flag,
@@ -196,7 +196,7 @@ def _list_zero_mirrors(indptr, heads, weights, distance, is_missing, below):
     return np.array(tails), np.array(ends)
 
 
-@compiled
+@compiled_without_counts
 def _propose_nearer(indptr, heads, weights, distance, infinity, predecessor, first, cancel_flag):
     below, first_vertex = first
     for row in range(indptr.size - 1):

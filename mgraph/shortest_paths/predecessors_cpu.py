@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled, compiled_without_counts
 
 
 def find_predecessors(
@@ -32,7 +32,7 @@ def find_predecessors(
         follow_zero_arcs(tails, heads, sources, predecessor)
 
 
-@compiled
+@compiled_without_counts
 def _find_nearer(indptr, indices, weights, distance, infinity, predecessor, cancel_flag):
     """Take predecessors along tight arcs to vertices strictly farther away.
 

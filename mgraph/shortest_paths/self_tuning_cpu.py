@@ -50,7 +50,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import cancellation, gauges
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled, compiled_without_counts
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.near_far_cpu import (
     NONE,
@@ -123,7 +123,7 @@ def new_controller(
     return Controller(advance, bisect, values, bounds, np.arange(PARTITIONS), scale)
 
 
-@compiled
+@compiled_without_counts
 def _observe(model, model_input, output):
     """Update a model by algorithm 1: it predicted slope·input, and ``output`` was observed."""
     gradient = -2 * (output - model[_SLOPE] * model_input) * model_input
@@ -138,7 +138,7 @@ def _observe(model, model_input, output):
     model[_SLOPE] -= ratio / model[_CURVATURE] * gradient
 
 
-@compiled
+@compiled_without_counts
 def _find_slot(control, distance):
     """Return the slot of the partition with B[i-1] < distance <= B[i].
 
@@ -150,7 +150,7 @@ def _find_slot(control, distance):
     return control.slots[i]
 
 
-@compiled
+@compiled_without_counts
 def _bisect(search, control, vertices, count, x1):
     """Append vertices up to the threshold to the frontier, and put the others into the far queue.
 
@@ -169,7 +169,7 @@ def _bisect(search, control, vertices, count, x1):
     return x1
 
 
-@compiled
+@compiled_without_counts
 def _find_reach(far, control, need):
     """Return how far above the threshold the far queue holds ``need`` vertices, by its sizes."""
     threshold, max_distance = control.values[_THRESHOLD], control.values[_MAX_DISTANCE]
@@ -184,7 +184,7 @@ def _find_reach(far, control, need):
     return lower + (need - held) / control.values[_ALPHA]
 
 
-@compiled
+@compiled_without_counts
 def _decide(far, control, x1, x4, min_queued, max_updated, min_step):
     """Move the threshold, by equations 6 and 8."""
     values = control.values
@@ -217,7 +217,7 @@ def _decide(far, control, x1, x4, min_queued, max_updated, min_step):
     values[_ITERATION] += 1
 
 
-@compiled
+@compiled_without_counts
 def _learn_degree(control, set_point, x1, x2):
     """Learn d and set the target, by equations 1 to 3 with integral action."""
     values, model = control.values, control.advance
@@ -233,7 +233,7 @@ def _learn_degree(control, set_point, x1, x2):
     values[_TARGET] = values[_BIAS] * set_point / model[_SLOPE]
 
 
-@compiled
+@compiled_without_counts
 def _learn_density(control, x1, step, x4):
     """Learn α by equations 4 and 5, from the step and the X4 decided before this iteration."""
     values, model = control.values, control.bisect
@@ -292,7 +292,7 @@ def _rebalance(search, control, min_step, x4):
     return _bisect(search, control, search.updated, removed, x4)
 
 
-@compiled
+@compiled_without_counts
 def _trace_models(control, row):
     row[5], row[6] = control.advance[_SLOPE], control.values[_ALPHA] * control.scale
     row[7] = control.values[_LIVE]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled, compiled_without_counts
 from mgraph.core.edges import EdgeList
 from mgraph.core.union_find_cpu import compare_and_swap
 from mgraph.spanning_trees.weight_keys import order_keys, weights_of
@@ -176,7 +176,7 @@ class Steps:
         return (ends >> _HALF).astype(dtype), (ends & _LOW).astype(dtype)
 
 
-@compiled
+@compiled_without_counts
 def _lower(array, index, value):
     """Lower an element to a value, while other threads may do so as well."""
     known = array[index]
@@ -187,7 +187,7 @@ def _lower(array, index, value):
         known = previous
 
 
-@compiled
+@compiled_without_counts
 def _offer_keys(components, key, least):
     for i in range(components.size):
         value = np.uint64(key[i])
@@ -195,7 +195,7 @@ def _offer_keys(components, key, least):
         _lower(least, components[i] & _LOW, value)
 
 
-@compiled
+@compiled_without_counts
 def _offer_ends(ends, components, key, keys, least):
     for i in range(ends.size):
         value = np.uint64(key[i])
@@ -223,7 +223,7 @@ def _hook(keys, ends, labels):
     return parent
 
 
-@compiled
+@compiled_without_counts
 def _flatten(parent):
     for c in range(np.uint64(parent.size)):
         root = np.uint64(parent[c])
@@ -236,13 +236,13 @@ def _flatten(parent):
             at = following
 
 
-@compiled
+@compiled_without_counts
 def _rename(labels, following):
     for i in range(labels.size):
         labels[i] = following[labels[i]]
 
 
-@compiled
+@compiled_without_counts
 def _rename_pairs(pairs, following):
     for i in range(pairs.size):
         upper, lower = following[pairs[i] >> _HALF], following[pairs[i] & _LOW]

@@ -27,12 +27,12 @@ tunings = st.fixed_dictionaries(
 )
 
 
-def tuned(few_vertices=None, **values):
+def tuned(**values):
+    """Set constants of the module, those that differ between backends for both."""
     stack = ExitStack()
-    if few_vertices is not None:
-        some = dict.fromkeys(("cpu", "gpu"), few_vertices)
-        stack.enter_context(mock.patch.dict(partitioned_delta_stepping.FEW_VERTICES, some))
     for name, value in values.items():
+        if isinstance(getattr(partitioned_delta_stepping, name), dict):
+            value = {"cpu": value, "gpu": value}
         stack.enter_context(mock.patch.object(partitioned_delta_stepping, name, value))
     return stack
 
@@ -64,8 +64,7 @@ def assert_same(graph, size, sources, delta=None, on="cpu", tuning=None, **optio
     expected = sssp(
         graph, sources, method="dijkstra", backend="cpu", joint=True, predecessors=True, **options
     )
-    values = dict(tuning or {})
-    with tuned(values.pop("FEW_VERTICES", None), **values):
+    with tuned(**(tuning or {})):
         distance, predecessor, rounds = searched(
             graph, size, sources, delta=delta, backend=on, **options
         )
