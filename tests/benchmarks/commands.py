@@ -134,6 +134,9 @@ PAGES = {
     "python -m tests.benchmarks.partitioned_cpu FOLDER N D WORKERS": Tiny(
         f"{GPU}partitioned_cpu OUT 2000 3 2 --uniform", is_program=True
     ),
+    "python -m tests.benchmarks.partition_kinds MAKER NAME …": Tiny(
+        f"{GPU}partition_kinds {MAKER} rmat-20 --ranks 2,4 --searches 1"
+    ),
     "python -m tests.benchmarks.partitioned_gpu rmat SCALE GPUS": _on_gpu(
         "partitioned_gpu rmat 10 1 --searches 2"
     ),

@@ -11,7 +11,7 @@ import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu
 from mgraph.spanning_trees import partitioned_forest
-from tests.partitioned import test_bfs, test_components, test_forest
+from tests.partitioned import test_bfs, test_build, test_components, test_forest
 from tests.partitioned.ranks import on_ranks
 from tests.partitioned.test_delta_stepping import assert_same, tunings
 from tests.strategies import graphs
@@ -40,6 +40,12 @@ def assert_same_rows(graph, size, seed=0):
 @settings(deadline=None, max_examples=60)
 def test_rows(graph, size, seed):
     assert_same_rows(graph, size, seed)
+
+
+@given(graph=graphs(directed=False), size=st.integers(1, 4), seed=st.integers(0, 9))
+@settings(deadline=None, max_examples=40)
+def test_edges(graph, size, seed):
+    test_build.assert_edges(graph, size, seed, "gpu")
 
 
 @given(data=st.data(), size=st.integers(1, 4))
@@ -159,9 +165,9 @@ def test_over_the_gpus_of_a_cluster(tmp_path):
 
     model = CopyModel(200_000, 5, weights=(0, 1000))
     mgraph.generate(tmp_path / "graph", model, cluster=mgraph.ClusterSpec(workers=2))
-    expected = mgraph.sssp(
-        mgraph.read_graph(tmp_path / "graph", backend="cpu"), 7, predecessors=True, backend="cpu"
-    )
+    on_one = mgraph.read_graph(tmp_path / "graph", backend="cpu")
+    expected = mgraph.sssp(on_one, 7, predecessors=True, backend="cpu")
+    tree = mgraph.minimum_spanning_forest(on_one, backend="cpu")
     with open_partitioned(
         tmp_path / "graph", cluster=mgraph.ClusterSpec(workers=2), backend="gpu"
     ) as graph:
@@ -170,6 +176,10 @@ def test_over_the_gpus_of_a_cluster(tmp_path):
             paths = graph.sssp(7, predecessors=True)
             np.testing.assert_array_equal(paths.distance(), expected.distance)
             np.testing.assert_array_equal(paths.predecessor(), expected.predecessor)
+        forest = graph.minimum_spanning_forest()
+        assert forest.total_weight == tree.total_weight
+        for found, column in zip(forest.edges(), (tree.src, tree.dst, tree.weight), strict=True):
+            np.testing.assert_array_equal(found, column)
 
 
 @pytest.mark.multigpu

@@ -63,6 +63,26 @@ def test_the_rows_are_the_graphs(graph, size, seed):
     assert_rows(graph, size, seed)
 
 
+def assert_edges(graph, size, seed=0, backend="cpu"):
+    """Each edge of an undirected graph is listed by the owner of its larger end."""
+    ranks = on_ranks(graph, size, lambda exchange, rank_graph: rank_graph, seed, backend)
+    edges = graph.to_edges()
+    rows = np.column_stack([*edges])[edges.src != edges.dst] + 0  # -0.0 becomes 0
+    for rank in ranks:
+        found = rank.edges()
+        columns = [column if backend == "cpu" else column.get() for column in found]
+        is_own = (rows[:, 0] >= rank.first) & (rows[:, 0] < rank.first + rank.owned)
+        listed = sorted(map(tuple, np.column_stack(columns).tolist()))
+        assert listed == sorted(map(tuple, rows[is_own].tolist()))
+        assert columns[0].dtype == columns[1].dtype == np.int32
+
+
+@given(graph=graphs(directed=False), size=st.integers(1, 4), seed=st.integers(0, 9))
+@settings(deadline=None, max_examples=100)
+def test_the_edges_of_ranks_are_the_graphs(graph, size, seed):
+    assert_edges(graph, size, seed)
+
+
 def test_negative_zeros_are_zeros():
     """Rows are in one order, whatever the sign of their zeros; the least floats stay."""
     weight = np.array([-0.0, 0.0, 1.4e-45, -0.0], np.float32)
