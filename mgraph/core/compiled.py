@@ -64,7 +64,8 @@ def compiled_without_counts(function: Callable[..., Any]) -> Any:
 
     A function counts those to the arrays that it takes, in and out, by atomic instructions of 5 ns
     each, which Numba leaves away only where nothing branches: more than a small function's work.
-    Views and tuples of arrays can be used; to make an array is an error when it is compiled.
+    Views and tuples of arrays can be used; to make an array is an error when it is compiled, in a
+    function that it calls as well.
     """
     return _prepare(numba.njit(nogil=True, _nrt=False)(function))
 

@@ -8,8 +8,9 @@ dimensions: an arc from u to v is at the rank in the row of u's owner and the co
 vertices are hashed. With two ranks that is one dimension.
 
 Of searches for shortest paths, on cores: rounds, values sent beside n, and the share of them that
-told an owner nothing new; then what of those was for hubs, the 1/1024 of the vertices with the most
-arcs. That share is all that could be spared if every rank knew the distances of hubs.
+were no better than what the owner had; then the share for hubs among those, the 1/1024 of the
+vertices with the most arcs. That share is all that could be spared if every rank knew the
+distances of hubs.
 """
 
 import argparse

@@ -263,7 +263,7 @@ def test_a_worker_that_hangs_is_lost(pair, dataset, tmp_path, monkeypatch):
             os.kill(stopped[0], signal.SIGKILL)
 
 
-def test_what_a_client_was_told_last_does_not_count(pair, dataset, graph, monkeypatch):
+def test_the_last_answer_to_a_client_does_not_count(pair, dataset, graph, monkeypatch):
     """A client asks for totals without workers now and then: here instead of all else."""
     update = Client._update_scheduler_info
 

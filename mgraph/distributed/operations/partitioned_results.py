@@ -16,7 +16,19 @@ from mgraph.shortest_paths.result import Path
 
 
 @dataclass(frozen=True)
-class PartitionedPaths:
+class _Result:
+    """What the workers keep under a name."""
+
+    graph: Any
+    name: str
+
+    def release(self) -> None:
+        """Let the workers forget the result."""
+        self.graph.run(forget_rank, "release", name=self.name)
+
+
+@dataclass(frozen=True)
+class PartitionedPaths(_Result):
     """Shortest paths on a partitioned graph; distances and predecessors stay on the workers.
 
     Attributes
@@ -33,8 +45,6 @@ class PartitionedPaths:
         Of the search, when all workers had begun.
     """
 
-    graph: Any
-    name: str
     sources: tuple[int, ...]
     reached: int
     max_distance: int | float
@@ -73,13 +83,9 @@ class PartitionedPaths:
         vertices = self.graph.run(follow_rank, "fetch", name=self.name, target=int(target))[0]
         return Path(np.array(vertices, np.int64), self.lengths(vertices))
 
-    def release(self) -> None:
-        """Let the workers forget the result."""
-        self.graph.run(forget_rank, "release", name=self.name)
-
 
 @dataclass(frozen=True)
-class PartitionedComponents:
+class PartitionedComponents(_Result):
     """The connected components of a partitioned graph; the labels stay on the workers.
 
     Attributes
@@ -94,8 +100,6 @@ class PartitionedComponents:
         To find and to count them, when all workers had begun.
     """
 
-    graph: Any
-    name: str
     num_components: int
     largest: int | None
     largest_size: int
@@ -105,13 +109,9 @@ class PartitionedComponents:
         """Fetch the smallest vertex of each vertex's component, ``(n,)``."""
         return self.graph.fetch(self.name, 0)
 
-    def release(self) -> None:
-        """Let the workers forget the result."""
-        self.graph.run(forget_rank, "release", name=self.name)
-
 
 @dataclass(frozen=True)
-class PartitionedForest:
+class PartitionedForest(_Result):
     """The minimum spanning forest of a partitioned graph; its edges stay on the workers.
 
     Attributes
@@ -126,8 +126,6 @@ class PartitionedForest:
         To find it, when all workers had begun.
     """
 
-    graph: Any
-    name: str
     num_edges: int
     num_components: int
     total_weight: int | float
@@ -137,7 +135,3 @@ class PartitionedForest:
         """Fetch the edges: src above dst, in ascending order of both."""
         columns = range(3 if self.graph.has_weights else 2)
         return EdgeList(*(self.graph.fetch(self.name, index) for index in columns))
-
-    def release(self) -> None:
-        """Let the workers forget the result."""
-        self.graph.run(forget_rank, "release", name=self.name)

@@ -12,11 +12,11 @@ SCHEDULER_SECONDS = 30.0  # for a scheduler that is busy
 
 
 def workers_of(client: Any, seconds: float = SCHEDULER_SECONDS) -> dict[str, Any]:
-    """Return what the scheduler tells of each worker, by address.
+    """Return the scheduler's figures of each worker, by address.
 
-    ``Client.scheduler_info`` returns what the client was told last. Every two seconds it asks for
-    the cluster's totals alone, and if that answer comes before the other one is read, there are no
-    workers. Raises OSError or TimeoutError if the scheduler does not answer.
+    ``Client.scheduler_info`` returns the last answer that the client has had. Every two seconds it
+    asks for the cluster's totals alone, and if that answer comes before the other one is read,
+    there are no workers. Raises OSError or TimeoutError if the scheduler does not answer.
     """
     identity = run_coroutine(client, dask_internals.identity, client, seconds=seconds)
     return dict(identity["workers"])
