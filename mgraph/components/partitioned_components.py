@@ -3,21 +3,23 @@
     own      each rank finds the components that the arcs between its own vertices make; their
              labels are their smallest vertices
     ghosts   each rank receives the labels of its ghosts from their owners
-    unite    each rank unites own components and those of its ghosts by the arcs to ghosts, as a
-             forest: pairs of labels, at most one per component that its ghosts belong to
-    merge    forests are merged in pairs of ranks, until rank 0 has one, and each owner receives
-             what its labels become
+    unite    each rank unites own components and those of its ghosts by the arcs to ghosts. Of arcs
+             that have mirrors, those to ghosts of lower ranks suffice
+    merge    what united labels that other ranks know, as pairs, is merged over the ranks two by
+             two, until rank 0 has one forest of them; each owner receives what its labels become
+    ask      each rank asks the owners of its components' roots for what they have become
 
-Most vertices are in a rank's largest component after the first step, so that forests are small: of
-a graph with a giant component, the labels of the small ones that touch another rank. The label of a
-component is its smallest vertex, as on one device, since it is the smallest label of its parts.
+A label that no other rank has received is in no pair, so that few pairs are sent: none where the
+vertices of each rank are connected, and of a preferential-attachment graph, where late vertices
+are not, none either, since nobody receives the labels of the last rank. The label of a component is
+its smallest vertex, as on one device, since it is the smallest label of its parts.
 
-Cost: two passes over the arcs. Bytes sent: 4 or 8 per ghost, and 16 per pair and merge. Memory: 12
-bytes per own vertex and ghost.
+Cost: two passes over the arcs. Bytes sent: 4 per ghost, 16 per pair and merge, and 12 per component
+that a rank knows of another's. Memory: 16 bytes per own vertex and 12 per ghost.
 """
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,48 +27,106 @@ from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.rank_graph import RankGraph
 
 
-def label_components(exchange: Exchange, graph: RankGraph) -> Any:
-    """Return the smallest vertex of each own vertex's component; the same call at all ranks."""
+class RankLabels(NamedTuple):
+    """The components of a rank's own vertices.
+
+    labels: the smallest vertex of each one's component. distinct: int64, these labels, ascending.
+    counts: int64, how many own vertices have each.
+    """
+
+    labels: Any
+    distinct: Any
+    counts: Any
+
+
+class Roots(NamedTuple):
+    """The components that a rank has found, by its own arcs and the labels of its ghosts.
+
+    labels: int64, a vertex of each; those of one owner are neighbours. bounds: where those of each
+    owner begin. counts: int64, how many own vertices each has. pairs: labels that belong together,
+    of which at least one of each pair is known to another rank.
+    """
+
+    labels: Any
+    bounds: list[int]
+    counts: Any
+    pairs: tuple[Any, Any]
+
+
+def label_components(exchange: Exchange, graph: RankGraph) -> RankLabels:
+    """Return the components of the rank's own vertices; the same call at all ranks."""
     if graph.backend == "gpu":
         from mgraph.components.partitioned_components_gpu import Steps
     else:
         from mgraph.components.partitioned_components_cpu import Steps  # type: ignore[assignment]
     steps: Any = Steps(graph)
     own_labels = steps.label_own()
-    sent = [(own_labels[exports].astype(np.uint32),) for exports in graph.exports]
-    received = exchange.all_to_all(sent)
-    pairs = steps.merge([steps.unite([labels for (labels,) in received])])
-    smallest, labels = _merge_over_ranks(exchange, pairs, steps)
-    stops = steps.find_bounds(labels)
-    messages = [
-        (labels[first:stop], smallest[first:stop]) for first, stop in itertools.pairwise(stops)
+    sent = [
+        (own_labels[exports if uses_ghosts(graph, rank, of=graph.rank) else exports[:0]],)
+        for rank, exports in enumerate(graph.exports)
     ]
-    changed = exchange.all_to_all(messages)[0]
-    return steps.finish(*changed)
+    ghost_labels = [labels for (labels,) in exchange.all_to_all(sent)]
+    del own_labels, sent
+    roots: Roots = steps.unite(ghost_labels)
+    changed = _owned_part(exchange, graph, _merge_over_ranks(exchange, roots.pairs, steps))
+    asked = exchange.all_to_all(
+        [(roots.labels[first:stop],) for first, stop in itertools.pairwise(roots.bounds)]
+    )
+    answers = exchange.all_to_all([(_replaced(*changed, labels),) for (labels,) in asked])
+    final = np.concatenate([labels for (labels,) in answers])
+    return RankLabels(steps.finish(final), *_add_equal(final, roots.counts))
 
 
-def count_sizes(exchange: Exchange, graph: RankGraph, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+def uses_ghosts(graph: RankGraph, rank: int, *, of: int) -> bool:
+    """Return whether a rank unites components by its arcs to the vertices of another."""
+    return graph.directed or of < rank
+
+
+def labels_of(graph: RankGraph, numbers: Any, ghost_labels: list[Any]) -> tuple[Any, list[int]]:
+    """Return the labels of roots, and where those of each owner begin.
+
+    numbers: ascending local numbers, of own vertices that are labels and of ghosts. ghost_labels:
+    by owner, positions in its range.
+    """
+    starts = [each.start for each in graph.ghost_ranges]
+    starts[graph.rank] = graph.below
+    bounds = np.searchsorted(numbers, np.asarray([*starts, graph.locals], like=numbers)).tolist()
+    pieces = []
+    for owner, first_vertex in enumerate(graph.partition.bounds[:-1].tolist()):
+        positions = numbers[bounds[owner] : bounds[owner + 1]] - starts[owner]
+        if owner != graph.rank:
+            positions = ghost_labels[owner][positions].astype(np.int64)
+        pieces.append(positions + first_vertex)
+    return np.concatenate(pieces), bounds
+
+
+def count_sizes(exchange: Exchange, graph: RankGraph, found: RankLabels) -> tuple[Any, Any]:
     """Return the components whose smallest vertex is the rank's: that vertex, and how many it has.
 
-    labels: as ``label_components`` returns them.
+    Both int64, by ascending vertex, where the graph is.
     """
-    on_host = labels if isinstance(labels, np.ndarray) else labels.get()
-    roots, counts = np.unique(on_host.astype(np.int64), return_counts=True)
-    stops = np.searchsorted(roots, graph.partition.bounds)
+    stops = _owner_bounds(graph, found.distinct)
     received = exchange.all_to_all(
-        [(roots[first:stop], counts[first:stop]) for first, stop in itertools.pairwise(stops)]
+        [
+            (found.distinct[first:stop], found.counts[first:stop])
+            for first, stop in itertools.pairwise(stops)
+        ]
     )
-    sizes = np.zeros(graph.owned, np.int64)
-    for some_roots, some_counts in received:
-        sizes[some_roots - graph.first] += some_counts
-    positions = np.flatnonzero(sizes)
-    return positions + graph.first, sizes[positions]
+    labels, counts = (np.concatenate(columns) for columns in zip(*received, strict=True))
+    return _add_equal(labels, counts)
+
+
+def _owner_bounds(graph: RankGraph, labels: Any) -> list[int]:
+    """Return where each rank's vertices begin among ascending labels."""
+    bounds = np.asarray(graph.partition.bounds, like=labels)
+    stops: list[int] = np.searchsorted(labels, bounds).tolist()
+    return stops
 
 
 def _merge_over_ranks(exchange: Exchange, pairs: Any, steps: Any) -> Any:
-    """Return the pairs of all ranks at rank 0, and none at the others."""
+    """Return the pairs of all ranks, merged, at rank 0, and none at the others."""
     none = tuple(array[:0] for array in pairs)
-    step = 1
+    pairs, step = steps.merge([pairs]), 1
     while step < exchange.size:
         messages = [none] * exchange.size
         if exchange.rank % (2 * step) == step:
@@ -77,3 +137,34 @@ def _merge_over_ranks(exchange: Exchange, pairs: Any, steps: Any) -> Any:
             pairs = steps.merge([pairs, received[exchange.rank + step]])
         step *= 2
     return pairs
+
+
+def _owned_part(exchange: Exchange, graph: RankGraph, pairs: Any) -> tuple[Any, Any]:
+    """Return the rank's labels that become others, ascending, and what they become."""
+    smallest, labels = pairs
+    stops = _owner_bounds(graph, labels)
+    messages = [
+        (labels[first:stop], smallest[first:stop]) for first, stop in itertools.pairwise(stops)
+    ]
+    own_labels, becomes = exchange.all_to_all(messages)[0]
+    return own_labels, becomes
+
+
+def _replaced(labels: Any, becomes: Any, asked: Any) -> Any:
+    """Return what some labels become. labels: ascending, those that become others."""
+    if not labels.size:
+        return asked
+    place = np.minimum(np.searchsorted(labels, asked), labels.size - 1)
+    return np.where(labels[place] == asked, becomes[place], asked)
+
+
+def _add_equal(labels: Any, counts: Any) -> tuple[Any, Any]:
+    """Return the distinct labels, ascending, and the sums of their counts."""
+    order = np.argsort(labels)
+    labels, sums = labels[order], np.cumsum(counts[order])
+    is_last = np.ones_like(labels, bool)
+    is_last[:-1] = labels[1:] != labels[:-1]
+    last = np.flatnonzero(is_last)
+    sums = sums[last]
+    sums[1:] -= sums[:-1].copy()
+    return labels[last], sums

@@ -19,6 +19,12 @@ def on_gpu(array: Any) -> bool:
     return hasattr(array, "__cuda_array_interface__")
 
 
+def to_numpy(array: Any) -> np.ndarray:
+    """Return an array of NumPy's, or a copy of one of CuPy's."""
+    on_host: np.ndarray = array if isinstance(array, np.ndarray) else array.get()
+    return on_host
+
+
 def is_edge_index(value: Any) -> bool:
     """Return whether a value is an array of shape (2, m), as PyTorch Geometric keeps edges."""
     shape = getattr(value, "shape", None)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.arrays import to_numpy
+
 _LOW = (1 << 32) - 1
 _CHUNK_TERMS = 1 << 30  # the sum of that many 32-bit words fits into int64
 
@@ -18,7 +20,7 @@ def exact_sum(values: Any) -> int | Fraction:
     """
     if values.dtype.kind == "i":
         return _integer_sum(values)
-    mantissa, exponent = np.frexp(values if isinstance(values, np.ndarray) else values.get())
+    mantissa, exponent = np.frexp(to_numpy(values))
     integers = np.ldexp(mantissa.astype(np.float64), 53).astype(np.int64)
     total = Fraction(0)
     for power in np.unique(exponent).tolist():

@@ -145,7 +145,7 @@ extern "C" __global__ void find_rows(const u64* indptr, long long n, const u64* 
 // tails[i] becomes the row of arc i, of rows that begin at indptr[r] - indptr[0]: a block marks
 // where the rows of a tile begin, and adds up the marks.
 extern "C" __global__ void write_tails(const u64* indptr, long long n, long long arcs,
-                                       int first_row, int* tails) {
+                                       u32 first_row, u32* tails) {
   __shared__ u32 begins[tile_items];
   __shared__ u32 warps[max_warps];
   const u64 origin = indptr[0];
@@ -167,7 +167,7 @@ extern "C" __global__ void write_tails(const u64* indptr, long long n, long long
       const u32 before = sum_before(mark, warps, total);
       const u64 i = begin - origin + k + threadIdx.x;
       if (k + threadIdx.x < tile_items && i < u64(arcs)) {
-        tails[i] = first_row + int(first) + int(carried + before + mark);
+        tails[i] = first_row + u32(first) + carried + before + mark;
       }
       carried += total;
       __syncthreads();

@@ -113,7 +113,7 @@ def find_rows(indptr: Any, positions: Sequence[int]) -> list[int]:
 
 
 def tails(indptr: Any, num_arcs: int, first_row: int = 0) -> Any:
-    """Return each arc's source: int32, ``(num_arcs,)``. One write per arc.
+    """Return each arc's source: int32, as if unsigned, ``(num_arcs,)``. One write per arc.
 
     indptr: of consecutive rows, the first of which is ``first_row``.
     """
@@ -121,7 +121,7 @@ def tails(indptr: Any, num_arcs: int, first_row: int = 0) -> Any:
 
     result = cupy.empty(num_arcs, np.int32)
     if num_arcs:
-        counts = np.int64(indptr.size - 1), np.int64(num_arcs), np.int32(first_row)
+        counts = np.int64(indptr.size - 1), np.int64(num_arcs), np.uint32(first_row)
         _launch("write_tails", (indptr, *counts, result), "uint32")
     return result
 

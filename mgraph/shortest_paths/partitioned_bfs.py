@@ -76,6 +76,7 @@ def search(
         visited, visited_arcs = visited + vertices, visited_arcs + arcs
     infinity = infinity_of(LENGTH)
     distance = state.finish()
+    del state  # its memory
     predecessor = None
     if predecessors:
         predecessor = find_predecessors(exchange, graph, distance, own_sources, infinity)

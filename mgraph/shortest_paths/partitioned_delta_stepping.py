@@ -192,6 +192,7 @@ def search(
             threshold = _after(nearest, steps.delta, infinity)
             state.advance(threshold)
     distance = state.finish(bound)
+    del state  # its memory
     predecessor = None
     if predecessors:
         predecessor = find_predecessors(exchange, graph, distance, own_sources, infinity)

@@ -137,8 +137,14 @@ PAGES = {
     "python -m tests.benchmarks.partition_kinds MAKER NAME …": Tiny(
         f"{GPU}partition_kinds {MAKER} rmat-20 --ranks 2,4 --searches 1"
     ),
+    "python -m tests.benchmarks.partitioned_gpu model N D GPUS": _on_gpu(
+        "partitioned_gpu model 3000 2 1"
+    ),
     "python -m tests.benchmarks.partitioned_gpu rmat SCALE GPUS": _on_gpu(
         "partitioned_gpu rmat 10 1 --searches 2"
+    ),
+    "python -m tests.benchmarks.components_gpu table FOLDER SCALE GPUS": _on_gpu(
+        "components_gpu table FOLDER 10 1"
     ),
     "python -m tests.benchmarks.components_gpu dataset FOLDER N D GPUS": _on_gpu(
         "components_gpu dataset FOLDER 2000 4 1"

@@ -4,6 +4,7 @@
     python -m tests.benchmarks.components_gpu levels MAKER NAME …   bfs beside self_tuning
     python -m tests.benchmarks.components_gpu rmat SCALE            beside cuGraph, if it is there
     python -m tests.benchmarks.components_gpu dataset FOLDER N D GPUS   from Parquet to Parquet
+    python -m tests.benchmarks.components_gpu table FOLDER SCALE GPUS   the same, of R-MAT edges
 
 MAKER is a Python file with ``make(name, xp)``, as for ``msf_gpu``. Times are medians, warm, the
 graph on the device, by device events from the call to the result; of a dataset by the host's clock.
@@ -13,6 +14,7 @@ import argparse
 import os
 import shutil
 import statistics
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -20,6 +22,7 @@ import mgraph
 from mgraph import CopyModel, EdgeList, Graph
 from tests.benchmarks.makers import made
 from tests.benchmarks.msf_gpu import milliseconds
+from tests.benchmarks.partitioned_gpu import RmatEdges
 from tests.benchmarks.tiny import add_option, apply
 
 EDGES_PER_VERTEX = 16
@@ -166,18 +169,53 @@ def measure_cugraph(cu, src, dst, scale, sources, expected):
 def dataset(options):
     graph = os.path.join(options.folder, f"graph-{options.n}-{options.d}")
     out = os.path.join(options.folder, "components")
-    with mgraph.connect(workers=options.gpus, backend="gpu", dashboard="127.0.0.1:0") as cluster:
-        if not os.path.exists(os.path.join(graph, "_manifest.json")):
-            model = CopyModel(options.n, options.d)
-            mgraph.generate(graph, model, cluster=cluster, progress=None)
+    if not os.path.exists(os.path.join(graph, "_manifest.json")):
+        cluster = mgraph.ClusterSpec(workers=options.gpus)
+        model = CopyModel(options.n, options.d)
+        mgraph.generate(graph, model, cluster=cluster, backend="gpu", progress=None)
+    measure_dataset(graph, out, options.gpus, f"n {options.n:,}, d {options.d}")
+
+
+def table(options):
+    """Components of R-MAT edges in files that PyArrow has written."""
+    edges = os.path.join(options.folder, f"rmat-{options.scale}")
+    out = os.path.join(options.folder, "components")
+    if not os.path.exists(edges):
+        write_rmat(edges, options.scale)
+    measure_dataset(edges, out, options.gpus, f"rmat-{options.scale}")
+
+
+def write_rmat(folder, scale):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    source = RmatEdges(scale, 0, 1, False)
+    os.makedirs(folder)
+
+    def write(index, ends):
+        columns = pa.table(dict(zip(("src", "dst"), ends, strict=True)))
+        path = os.path.join(folder, f"{index:04}.parquet")
+        pq.write_table(columns, path, compression="lz4", use_dictionary=False)
+
+    with ThreadPoolExecutor() as pool:
+        written = []
+        for index in range(len(source.sizes)):
+            block = source.block(index)
+            written.append(pool.submit(write, index, [block.src.get(), block.dst.get()]))
+        for each in written:
+            each.result()
+
+
+def measure_dataset(graph, out, gpus, name):
+    with mgraph.connect(workers=gpus, backend="gpu", dashboard="127.0.0.1:0") as cluster:
         seconds = []
         for _ in range(4):
             shutil.rmtree(out, ignore_errors=True)
             run = mgraph.components_dataset(graph, out, cluster=cluster, progress=None)
             seconds.append(run.seconds)
         print(
-            f"n {options.n:,}, d {options.d}, {options.gpus} GPUs: "
-            f"{statistics.median(seconds[1:]):.2f} s (first {seconds[0]:.2f}), {run}",
+            f"{name}, {gpus} GPUs: {statistics.median(seconds[1:]):.2f} s (first "
+            f"{seconds[0]:.2f}), {run}",
             flush=True,
         )
 
@@ -193,6 +231,11 @@ def main():
     command = verbs.add_parser("rmat")
     command.add_argument("scale", type=int)
     command.set_defaults(run=rmat)
+    command = verbs.add_parser("table")
+    command.add_argument("folder")
+    command.add_argument("scale", type=int)
+    command.add_argument("gpus", type=int)
+    command.set_defaults(run=table)
     command = verbs.add_parser("dataset")
     command.add_argument("folder")
     for number in ("n", "d", "gpus"):

@@ -7,20 +7,30 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph import EdgeList
-from mgraph.components.partitioned_components import label_components
+from mgraph.components.partitioned_components import count_sizes, label_components
 from mgraph.components.partitioned_components_cpu import Steps
+from mgraph.core.arrays import to_numpy
 from tests.partitioned.ranks import on_ranks
 from tests.strategies import graphs
 
 
+def label_and_count(exchange, graph):
+    found = label_components(exchange, graph)
+    return found.labels, *count_sizes(exchange, graph, found)
+
+
 def assert_same(graph, size, seed=0, on="cpu"):
-    labels = on_ranks(graph, size, label_components, seed, on)
-    found = np.concatenate(
-        [each if isinstance(each, np.ndarray) else each.get() for each in labels]
+    found = on_ranks(graph, size, label_and_count, seed, on)
+    labels, components, sizes = (
+        np.concatenate(list(map(to_numpy, columns))) for columns in zip(*found, strict=True)
     )
     expected = mgraph.connected_components(graph, backend="cpu").labels
-    assert found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
+    assert labels.dtype == expected.dtype
+    np.testing.assert_array_equal(labels, expected)
+    for one, other in zip(
+        (components, sizes), np.unique(expected, return_counts=True), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
 
 
 @given(graph=graphs(dtypes=(None, "float32")), size=st.integers(1, 4), seed=st.integers(0, 9))

@@ -46,7 +46,8 @@ def test_levels(data, size):
 def test_components(graph, size):
     from mgraph.components.partitioned_components import label_components
 
-    labels = np.concatenate(on_ranks(graph, size, label_components))
+    found = on_ranks(graph, size, label_components)
+    labels = np.concatenate([each.labels for each in found])
     assert labels.dtype == (np.int64 if graph.n >= 2 else np.int32)
     expected = mgraph.connected_components(graph, backend="cpu").labels
     np.testing.assert_array_equal(labels, expected)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core.arrays import to_numpy
 from mgraph.core.memory import memory_guard
 from mgraph.distributed.operations.components_tasks import ComponentsPlan, Summary, summarize
 from mgraph.distributed.operations.operation import Run
@@ -60,13 +61,13 @@ def write_rank(
 
     from mgraph.components.component_folder import ComponentFolder
     from mgraph.components.component_sizes import ComponentSizes
-    from mgraph.components.partitioned_components import count_sizes
+    from mgraph.components.partitioned_components import RankLabels, count_sizes
 
     graph: RankGraph = memory[GRAPH]
-    (labels,) = memory[name]
+    found: RankLabels = memory[name]
     threads, dtype = get_worker().state.nthreads, number_dtype(graph.n)
     with memory_guard(f"the sizes of the components of {graph.n:,} vertices", _REMEDY):
-        sizes = count_sizes(exchange, graph, labels)
+        sizes = tuple(map(to_numpy, count_sizes(exchange, graph, found)))
         none = tuple(column[:0] for column in sizes)
         messages = [sizes if rank == 0 else none for rank in range(exchange.size)]
         roots, counts = map(np.concatenate, zip(*exchange.all_to_all(messages), strict=True))
@@ -77,8 +78,7 @@ def write_rank(
             starts = target.part_starts(graph.partition.owned(graph.rank), threads)
             made = exchange.gather_numbers(np.array([len(starts)]))
             first = sum(int(count[0]) for count in made[: exchange.rank])
-            on_host = labels if isinstance(labels, np.ndarray) else labels.get()
-            own = on_host.astype(dtype, copy=False)
+            own = to_numpy(found.labels)
             parts = target.write_parts(own, starts, first_part=first, threads=threads)
             if exchange.rank == 0:
                 target.write_table(of_all, dtype)

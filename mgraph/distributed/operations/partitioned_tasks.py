@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph import timings
+from mgraph.core.arrays import to_numpy
 from mgraph.core.exact_sum import exact_sum
 from mgraph.core.memory import memory_guard
 from mgraph.distributed.operations.graph_shares import BuildPlan, ModelEdges, Share
@@ -160,11 +161,11 @@ def label_rank(
     with guard, timings.step(timings.COMPUTING):
         exchange.all_reduce(0)  # the time begins when all ranks are there
         began = time.perf_counter()
-        labels = label_components(exchange, graph)
-        roots, sizes = count_sizes(exchange, graph, labels)
+        found = label_components(exchange, graph)
+        roots, sizes = count_sizes(exchange, graph, found)
         seconds = time.perf_counter() - began  # now a GPU is done as well
     count_edges(graph.heads.size)
-    memory[name] = (labels,)
+    memory[name] = found
     if not sizes.size:
         return ComponentFacts(0, None, 0, seconds)
     position = int(sizes.argmax())
@@ -230,9 +231,7 @@ def fetch_rank(
     exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str, index: int
 ) -> np.ndarray:
     """Return an array of a result, of the rank's vertices."""
-    array = memory[name][index]
-    on_host: np.ndarray = array if isinstance(array, np.ndarray) else array.get()
-    return on_host
+    return to_numpy(memory[name][index])
 
 
 def forget_rank(exchange: Exchange, memory: dict[str, Any], argument: None, *, name: str) -> None:

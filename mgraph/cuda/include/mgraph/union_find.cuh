@@ -1,5 +1,5 @@
 // Union-find on a device, on an array of parents: a root is its own parent, and the smallest vertex
-// of its tree. label_t is int or long long.
+// of its tree. label_t is int, unsigned or long long.
 //
 // Why no lock or fence is needed: a parent only ever gets smaller, and whatever a thread reads of
 // it, an old value included, is still an ancestor. Only the compare-and-swap of join() gives a root
@@ -31,6 +31,10 @@ template <class label_t> __device__ label_t read_root(label_t v, const label_t* 
 }
 
 __device__ inline int swap_if(int* at, int expected, int value) {
+  return atomicCAS(at, expected, value);
+}
+
+__device__ inline unsigned swap_if(unsigned* at, unsigned expected, unsigned value) {
   return atomicCAS(at, expected, value);
 }
 
