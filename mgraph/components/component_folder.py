@@ -2,12 +2,14 @@
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import mgraph
 from mgraph.components.component_sizes import ComponentSizes
+from mgraph.components.edge_components_cpu import order_by_size
 from mgraph.core import cancellation
 from mgraph.core.choices import Compression
 from mgraph.core.edges import EdgeList
@@ -69,8 +71,11 @@ class ComponentFolder:
         """
         names = None if ids is None else to_column(ids)
         starts = self.part_starts(range(labels.size), threads)
-        parts = self.write_parts(labels, starts, names=names, threads=threads)
-        self.write_table(sizes, labels.dtype, names)
+        jobs: list[Callable[[], Any]] = [
+            lambda: self.write_table(sizes, labels.dtype, names),  # takes a thread, and longer
+            lambda: self.write_parts(labels, starts, names=names, threads=threads),
+        ]
+        _, parts = cancellation.map_in_threads(lambda job: job(), jobs, len(jobs))
         self.write_manifest(labels.size, sizes.summary(), parts, identity)
 
     @staticmethod
@@ -154,7 +159,7 @@ class ComponentFolder:
         """Write the table of components, the largest first. dtype: of labels."""
         column_type = dtype if names is None else names.type
         columns = {"component": column_type, "vertices": np.dtype(np.int64)}
-        order = np.argsort(-sizes.sizes, kind="stable")
+        order = order_by_size(sizes.sizes)
         with writing_part(self.folder, TABLE, columns, self._compression) as writer:
             for piece in cancellation.chunks(order.size, _BLOCK_ROWS):
                 chosen = order[piece]

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.components.edge_components_cpu import count_labels
+from mgraph.components.edge_components_cpu import count_labels, list_counted
 from mgraph.core.formatting import pluralize
 
 _SHOWN_SIZES = 5
@@ -44,6 +44,4 @@ class ComponentSizes(NamedTuple):
 
 def count_sizes(labels: np.ndarray) -> ComponentSizes:
     """Count the vertices of each component. labels: as ``Components.labels``, on the host."""
-    counts = count_labels(labels)
-    roots = np.flatnonzero(counts)
-    return ComponentSizes(roots.astype(labels.dtype), counts[roots].astype(np.int64))
+    return ComponentSizes(*list_counted(count_labels(labels)))

@@ -24,6 +24,7 @@ from mgraph.errors import UsageError
 _SAMPLES = 256  # edges, in one of _SAMPLE_BLOCKS blocks, and in those whose number is a power of 2
 _SAMPLE_BLOCKS = 16
 _MIN_SHARE = 4  # a component is settled if one in so many ends of the sample are in it
+_LARGE = (1 << 16) - 1  # sizes from here on are sorted, smaller ones counted
 _1, _3, _7 = np.uint64(1), np.uint64(3), np.uint64(7)
 
 
@@ -156,6 +157,49 @@ def count_labels(labels: np.ndarray) -> np.ndarray:
     for piece in cancellation.chunks(labels.size):
         _count(labels[piece], counts)
     return counts
+
+
+def list_counted(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels that occur, in the labels' type, and how often, int64."""
+    number = np.count_nonzero(counts)
+    labels, sizes = np.empty(number + 1, counts.dtype), np.empty(number + 1, np.int64)
+    _list_counted(counts, labels, sizes)
+    return labels[:number], sizes[:number]
+
+
+def order_by_size(sizes: np.ndarray) -> np.ndarray:
+    """Return the order from the largest size to the smallest, int64; equal ones keep theirs.
+
+    Two passes: nearly all sizes of a graph are small, and each of these has its place counted.
+    """
+    order = np.empty(sizes.size, np.int64)
+    large = _order_by_size(sizes, np.zeros(_LARGE + 1, np.int64), order)
+    order[:large] = order[:large][np.argsort(-sizes[order[:large]], kind="stable")]
+    return order
+
+
+@compiled
+def _list_counted(counts, labels, sizes):
+    """Write the positions of elements that are not 0, and these: one place more, not to branch."""
+    place = np.uint64(0)
+    for v in range(np.uint64(counts.size)):
+        labels[place], sizes[place] = v, counts[v]
+        place += np.uint64(counts[v] != 0)
+
+
+@compiled
+def _order_by_size(sizes, places, order):
+    """Order by descending size, all from ``_LARGE`` on as equals; return how many these are."""
+    for size in sizes:
+        places[np.uint64(min(size, _LARGE))] += 1
+    large, place = places[_LARGE], 0
+    for size in range(_LARGE, -1, -1):
+        places[size], place = place, place + places[size]
+    for i in range(sizes.size):
+        size = np.uint64(min(sizes[i], _LARGE))
+        order[places[size]] = i
+        places[size] += 1
+    return large
 
 
 @compiled
