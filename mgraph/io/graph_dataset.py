@@ -12,6 +12,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core import cancellation
+from mgraph.core.arrays import on_gpu
 from mgraph.core.choices import Backend, Compression
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
@@ -47,10 +48,10 @@ def read_parts(
     location: for messages. threads: by default one per core.
     """
     threads = threads or available_cores()
-    on_gpu = backends.resolve(backend) == "gpu"
+    decodes = backends.resolve(backend) == "gpu"
 
     def row_groups(part: Part) -> list[Any]:
-        return part.row_groups(with_chunks=on_gpu)
+        return part.row_groups(with_chunks=decodes)
 
     # Before any memory is allocated, since the records of parts may be wrong.
     groups = cancellation.map_in_threads(row_groups, parts, threads)
@@ -58,7 +59,7 @@ def read_parts(
     arrays: list[Any]
     decoder = None
     copy_columns: Callable[[list[Any], list[Any]], None] = _copy_on_host
-    if on_gpu:
+    if decodes:
         from mgraph.cuda.transfer import copy_to_device as copy_columns
         from mgraph.cuda.transfer import device_array
 
@@ -83,7 +84,7 @@ def read_parts(
                 copy_columns([array[row:stop] for array in arrays], list(block))
                 row = stop
 
-    capacity = _job_rows(starts[-1], threads, dtypes) if on_gpu else 1
+    capacity = _job_rows(starts[-1], threads, dtypes) if decodes else 1
     jobs = []
     for part, start, part_groups in zip(parts, starts[:-1], groups, strict=True):
         rows = [group.rows for group in part_groups]
@@ -230,11 +231,21 @@ def write_parts(
     kept = [] if attributes is None else attributes.combine_chunks().columns
     if attributes is not None:
         columns |= {field.name: field.type for field in attributes.schema}
-    rows = range(len(edges))
-    cut_rows = [bisect_left(rows, bound, key=lambda row: int(edges.src[row])) for bound in bounds]
+    count = len(bounds) - 1
+    cut_rows = [
+        _first_row(edges.src, bound, near=len(edges) * index // max(count, 1))
+        for index, bound in enumerate(bounds)
+    ]
+    checksum_on_gpu: Callable[[EdgeList], int] | None = None
+    if on_gpu(edges.src):
+        from mgraph.core import edge_list_gpu
+
+        checksum_on_gpu = edge_list_gpu.checksum
 
     def write_part(index: int) -> PartRecord:
         begin, end, total = cut_rows[index], cut_rows[index + 1], 0
+        if checksum_on_gpu is not None:
+            total = checksum_on_gpu(edges.rows(begin, end))
         file = name(first_part + index)
         with writing_part(folder, file, columns, compression) as writer:
             for start in range(begin, end, _BLOCK_EDGES):
@@ -242,10 +253,25 @@ def write_parts(
                 stop = min(start + _BLOCK_EDGES, end)
                 arrays = stage_on_host(list(edges.rows(start, stop)))
                 block = EdgeList(*map(np.ascontiguousarray, arrays, dtypes.values()))
-                total += checksum(block)
+                if checksum_on_gpu is None:
+                    total += checksum(block)
                 writer.write([*block, *(_slice(column, start, stop) for column in kept)])
             writer.close({"part": first_part + index, "converted": True})
         rows = end - begin, bounds[index], bounds[index + 1]
         return PartRecord(file, *rows, total % (1 << 64), folder.size(file))
 
-    return cancellation.map_in_threads(write_part, range(len(bounds) - 1), threads)
+    return cancellation.map_in_threads(write_part, range(count), threads)
+
+
+def _first_row(src: Any, bound: int, near: int) -> int:
+    """Return the first row from which ``src``, which ascends, is not below a bound.
+
+    Looks from a row on at rows that are further and further away: each is a copy from the device.
+    """
+    low = high = near  # rows below low are below the bound; rows from high on, if any, are not
+    step = 1
+    while low > 0 and int(src[low - 1]) >= bound:
+        low, high, step = max(0, low - step), low - 1, 2 * step
+    while high < src.size and int(src[high]) < bound:
+        low, high, step = high + 1, min(src.size, high + step), 2 * step
+    return bisect_left(range(src.size), bound, low, high, key=lambda row: int(src[row]))

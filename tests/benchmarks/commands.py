@@ -62,6 +62,10 @@ PAGES = {
     "python -m tests.benchmarks.soak": Tiny(f"{GPU}soak --minutes 0.001 --jobs-a-client 2"),
     "python -m tests.benchmarks.generate_gpu memory": _on_gpu("generate_gpu memory --tiny"),
     "python -m tests.benchmarks.generate_gpu scaling 4": _on_gpu("generate_gpu scaling 1 --tiny"),
+    "python -m tests.benchmarks.generate_gpu blocks GPUS": _on_gpu("generate_gpu blocks 1 --tiny"),
+    "python -m tests.benchmarks.generate_gpu parquet FOLDER GPUS": _on_gpu(
+        "generate_gpu parquet FOLDER 1 --tiny"
+    ),
     "python -m tests.benchmarks.generate_gpu parquet FOLDER": _on_gpu(
         "generate_gpu parquet FOLDER --tiny"
     ),

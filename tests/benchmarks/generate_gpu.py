@@ -2,10 +2,13 @@
 
     python -m tests.benchmarks.generate_gpu memory             edges kept in device memory, one GPU
     python -m tests.benchmarks.generate_gpu parquet FOLDER     end to end, against PyArrow alone
+    python -m tests.benchmarks.generate_gpu parquet FOLDER GPUS    the same, 10^10 edges
     python -m tests.benchmarks.generate_gpu scaling GPUS       16e9 edges over 1, 2, … GPUS GPUs
+    python -m tests.benchmarks.generate_gpu blocks GPUS        10^12 edges, made block by block
 
 Times are medians of seven, warm, by device events (memory), or by the host's clock after
-synchronising (parquet, scaling).
+synchronising (parquet, scaling, blocks). blocks: 64-bit endpoints in device memory, their checksum,
+and dropped; one GPU makes a sample of the blocks again, and must find the same checksums.
 """
 
 import argparse
@@ -28,6 +31,7 @@ from mgraph.io.parquet import writing_part
 from tests.benchmarks.tiny import add_option, apply, small
 
 REPEATS = 7
+BLOCKS = 512  # that 10^12 edges are made in
 
 
 def device_seconds(model, part, with_src=False):
@@ -130,19 +134,21 @@ def pyarrow_seconds(model, edges, parts, folder, threads, block_edges):
     return time.perf_counter() - began
 
 
-def parquet(folder):
-    model = CopyModel(small(500_000_000), 4)
+def parquet(folder, gpus=None):
+    """gpus: None for one and a graph of 2e9 edges."""
+    repeats = REPEATS + 2 if gpus is None else 3
+    model = CopyModel(small(500_000_000), 4) if gpus is None else CopyModel(small(1_250_000_000), 8)
     threads = len(os.sched_getaffinity(0))
     out = os.path.join(folder, "g")
     rates = {"mgraph": [], "pyarrow": []}
     parts = choose_part_count(model, threads, "gpu")
     edges = in_host_memory(model)
     with (
-        mgraph.connect(workers=1, backend="gpu", dashboard="127.0.0.1:0") as cluster,
+        mgraph.connect(workers=gpus or 1, backend="gpu", dashboard="127.0.0.1:0") as cluster,
         peak_memory() as peak,
     ):
         print(cluster)
-        for repeat in range(9):
+        for repeat in range(repeats):
             for name in ("pyarrow", "mgraph"):
                 shutil.rmtree(out, ignore_errors=True)
                 if name == "mgraph":
@@ -195,18 +201,71 @@ def scaling(max_gpus):
         gpus *= 2
 
 
+def fill_blocks(model, blocks):
+    """Make blocks one after another, in the same memory; return the seconds and the checksums."""
+    import cupy
+
+    from mgraph.generators import cuppa_hash_gpu, preferential_attachment_gpu
+
+    dst = preferential_attachment_gpu.empty_ids(model, max(blocks, key=model.edges_in))
+    sums = cupy.zeros(len(blocks), np.uint64)
+    cuppa_hash_gpu.fill(model, blocks[0], None, dst, cupy.zeros(1, np.uint64))  # the core, once
+    cupy.cuda.Device().synchronize()
+    began = time.perf_counter()
+    for index, block in enumerate(blocks):
+        cuppa_hash_gpu.fill(model, block, None, dst, sums[index : index + 1])
+    checksums = sums.get()
+    return time.perf_counter() - began, checksums
+
+
+def blocks(gpus):
+    model = CopyModel(small(125_000_000_000), 8)
+    made = list(model.split(BLOCKS))
+    found = {}
+    for count in (gpus, 1):
+        chosen = range(BLOCKS) if count == gpus else range(0, BLOCKS, 32)
+        with mgraph.connect(workers=count, backend="gpu", dashboard="127.0.0.1:0") as cluster:
+            seconds = []
+            for _ in range(3 if count == gpus else 1):
+                futures = [
+                    cluster.client.submit(
+                        fill_blocks, model, [made[i] for i in chosen[rank::count]],
+                        workers=[worker], pure=False,
+                    )
+                    for rank, worker in enumerate(cluster.workers)
+                ]  # fmt: skip
+                results = cluster.client.gather(futures)
+                seconds.append(max(each for each, _ in results))
+            found[count] = {
+                block: int(checksum)
+                for rank, (_, checksums) in enumerate(results)
+                for block, checksum in zip(chosen[rank::count], checksums, strict=True)
+            }
+        if count == gpus:
+            took = statistics.median(seconds)
+            print(
+                f"{gpus} GPUs: {model.num_edges:,} edges ({model.dtype}) in {took:.3f} s, "
+                f"{model.num_edges / took / 1e9:.0f}e9 edges/s; "
+                f"checksum {sum(found[gpus].values()) % 2**64:016x}",
+                flush=True,
+            )
+    assert all(found[gpus][block] == checksum for block, checksum in found[1].items())
+    print(f"{len(found[1])} of {BLOCKS} blocks made again by one GPU: the same", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["memory", "parquet", "scaling"])
-    parser.add_argument("argument", nargs="?")
+    parser.add_argument("what", choices=["memory", "parquet", "scaling", "blocks"])
+    parser.add_argument("arguments", nargs="*")
     add_option(parser)
     arguments = apply(parser.parse_args())
+    given = arguments.arguments
     if arguments.what == "memory":
         memory()
     elif arguments.what == "parquet":
-        parquet(arguments.argument or ".")
+        parquet(given[0] if given else ".", *map(int, given[1:]))
     else:
-        scaling(int(arguments.argument or 1))
+        {"scaling": scaling, "blocks": blocks}[arguments.what](int(given[0]) if given else 1)
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ def scaling(options):
     mgraph.write_graph(graph.to_cpu(), f"{options.folder}/{name}")
     del graph
     base = None
-    for workers in (1, 2, 4):
+    for workers in (1, 2, 4, 8):
         if workers > gpus:
             break
         rates = []

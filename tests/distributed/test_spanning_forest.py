@@ -16,7 +16,6 @@ import pytest
 import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, MgraphWarning, StorageError, UsageError
 from mgraph.distributed.operations import ranks, spanning_forest
-from mgraph.distributed.operations.batches import Batches, group_neighbours
 from mgraph.distributed.operations.spanning_forest_plan import (
     plan_batches,
 )
@@ -308,20 +307,3 @@ def test_too_many_vertices_for_a_worker(cluster):
     found = plan_batches(cluster, 1000, 10_000)
     assert (found.min_count, found.share(10_000)) == (2, 5000)
     assert plan_batches(cluster, 1000, 10_000, 5) == (5, 1)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "most", "least", "expected"),
-    [
-        ([5] * 8 + [1], 21, 1, [[0, 1, 2, 3], [4, 5, 6, 7, 8]]),
-        ([5] * 8 + [1], 100, 3, [[0, 1, 2], [3, 4, 5], [6, 7, 8]]),
-        ([10, 10, 10], 20, 1, [[0, 1], [2]]),
-        ([75] * 4, 100, 1, [[0], [1], [2], [3]]),
-        ([1, 50, 1], 10, 1, [[0], [1], [2]]),
-        ([3, 3], 6, 9, [[0], [1]]),
-        ([0, 0], 1, 1, [[0, 1]]),
-        ([], 1, 2, []),
-    ],
-)
-def test_groups(sizes, most, least, expected):
-    assert group_neighbours(sizes, Batches(most, least)) == expected

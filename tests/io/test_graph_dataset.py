@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import mgraph
 from mgraph import CopyModel, DatasetError
@@ -34,6 +36,17 @@ def test_parts_hold_the_edges_in_order(tmp_path, edges, part_edges, monkeypatch)
     for part in parts:
         src = part.read().src
         assert ((src >= part.record.first) & (src < part.record.stop)).all()
+
+
+@given(
+    src=st.lists(st.integers(0, 40), max_size=60).map(sorted),
+    bound=st.integers(-1, 42),
+    near=st.floats(0, 1),
+)
+def test_the_first_row_of_a_bound(src, bound, near):
+    src = np.array(src, np.int32)
+    found = graph_dataset._first_row(src, bound, near=int(near * src.size))
+    assert found == np.searchsorted(src, bound)
 
 
 def test_a_part_that_contradicts_its_record_is_refused(tmp_path, edges):

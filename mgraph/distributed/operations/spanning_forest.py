@@ -26,7 +26,7 @@ from mgraph.core.arrays import to_python_numbers
 from mgraph.core.choices import Backend, Compression
 from mgraph.core.exact_sum import rounded
 from mgraph.distributed.clusters.connect import ClusterLike
-from mgraph.distributed.operations.batches import Batches, divide_parts, group_neighbours
+from mgraph.distributed.operations.batches import Batches, deal_parts, group_neighbours
 from mgraph.distributed.operations.operation import Operation, Run, Work
 from mgraph.distributed.operations.ranks import RankLostError, ranks_of
 from mgraph.distributed.operations.results import Results
@@ -223,8 +223,7 @@ class ForestOperation(Operation):
     def _span_in_memory(self, run: Run, plan: ForestPlan) -> Forest:
         """Let all workers read a share of the edges, and write a range of the forest."""
         with ranks_of(run.cluster) as ranks:
-            shares = divide_parts(self.dataset, ranks.size)
-            shares += [()] * (ranks.size - len(shares))
+            shares = deal_parts(self.dataset, ranks.size)  # later edges take longer
             sizes = [sum(map(len, share)) for share in shares]
             forests: list[Forest] = ranks.run(
                 span_rank, shares, verb="msf", sizes=sizes, progress=run.progress, plan=plan
