@@ -159,10 +159,11 @@ class ComponentFolder:
         """Write the table of components, the largest first. dtype: of labels."""
         column_type = dtype if names is None else names.type
         columns = {"component": column_type, "vertices": np.dtype(np.int64)}
-        order = order_by_size(sizes.sizes)
+        count = sizes.roots.size
+        order = None if sizes.by_size else order_by_size(sizes.sizes)
         with writing_part(self.folder, TABLE, columns, self._compression) as writer:
-            for piece in cancellation.chunks(order.size, _BLOCK_ROWS):
-                chosen = order[piece]
+            for piece in cancellation.chunks(count, _BLOCK_ROWS):
+                chosen = piece if order is None else order[piece]
                 writer.write([_name(sizes.roots[chosen], names), sizes.sizes[chosen]])
             writer.close({"components": True})
 

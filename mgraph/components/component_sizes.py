@@ -14,10 +14,12 @@ class ComponentSizes(NamedTuple):
     """The components of a graph, in ascending order of their smallest vertices.
 
     roots: the smallest vertex of each, in the labels' type. sizes: its number of vertices, int64.
+    by_size: whether larger components are first, and the order is that of equally large ones.
     """
 
     roots: np.ndarray
     sizes: np.ndarray
+    by_size: bool = False
 
     @property
     def largest(self) -> int | None:

@@ -39,7 +39,8 @@ from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.partition import Partition, number_dtype
 
 LIGHT_EDGES = 2.0  # per vertex
-SAMPLES = 1 << 16  # of all ranks together
+SAMPLES = 1 << 16  # of weights, of all ranks together
+END_SAMPLES = 1 << 12  # of ends, of each rank, by which the forest is divided
 MAX_N = (1 << 32) - 1
 ALL = np.uint64((1 << 64) - 1)  # a bound
 
@@ -124,9 +125,10 @@ def _spread(exchange: Exchange, steps: Any, n: int) -> tuple[Partition, tuple[An
     if exchange.size == 1:
         return Partition(np.array([0, n])), (ends, weight)
     sizes = exchange.gather_numbers(np.array([ends.size]))
-    samples = [sample for (sample,) in exchange.all_gather(steps.sample_ends(ends, SAMPLES))]
+    samples = [sample for (sample,) in exchange.all_gather(steps.sample_ends(ends, END_SAMPLES))]
     shares = [
-        np.full(sample.size, size[0] / SAMPLES) for sample, size in zip(samples, sizes, strict=True)
+        np.full(sample.size, size[0] / END_SAMPLES)
+        for sample, size in zip(samples, sizes, strict=True)
     ]
     sample, share = np.concatenate(samples), np.concatenate(shares)
     order = np.argsort(sample)

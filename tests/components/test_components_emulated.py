@@ -5,9 +5,9 @@ import pytest
 
 import mgraph
 from mgraph import EdgeList, UsageError
-from mgraph.components import afforest_gpu, edge_components_gpu
+from mgraph.components import afforest_gpu, component_sizes_gpu, edge_components_gpu
 from tests import emulator
-from tests.components.oracles import draw_edges, labels_of
+from tests.components.oracles import assert_ordered, draw_edges, draw_labels, labels_of
 from tests.steiner.emulated import Host
 
 pytestmark = pytest.mark.skipif(emulator.COMPILER is None, reason="needs g++")
@@ -51,3 +51,11 @@ def test_edges_outside_the_graph(host):
     components = edge_components_gpu.EdgeComponents(5)
     with pytest.raises(UsageError, match=r"vertices must lie in \[0, 5\) \(got -3\)"):
         components.add(np.array([1, 2], np.int64), np.array([0, -3], np.int64))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("n", [0, 1, 400])
+def test_sizes(host, n, dtype):
+    host.seed = n + 1
+    labels = draw_labels(n, dtype)
+    assert_ordered(component_sizes_gpu.count_sizes(labels), labels)

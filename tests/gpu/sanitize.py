@@ -16,6 +16,7 @@ import numpy as np
 
 import mgraph
 from mgraph import CopyModel, EdgeList, experiments
+from mgraph.components import component_sizes_gpu
 from mgraph.components.edge_components_gpu import EdgeComponents
 from mgraph.core import cancellation, edge_list_cpu, edge_list_gpu
 from mgraph.heap import BatchHeap
@@ -24,6 +25,7 @@ from mgraph.shortest_paths import near_far_gpu
 from mgraph.shortest_paths.sssp import sssp
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
+from tests.components.oracles import assert_ordered
 from tests.gpu.poisoned_memory import poison
 from tests.partitioned import test_bfs, test_components, test_delta_stepping, test_forest
 
@@ -224,6 +226,7 @@ def components():
         edges = each.to_gpu().to_edges()
         united.add(edges.src, edges.dst)
         assert (united.labels().get() == expected).all()
+        assert_ordered(component_sizes_gpu.count_sizes(expected), expected)
 
 
 def forests():

@@ -9,7 +9,13 @@ import pytest
 import mgraph
 from mgraph import EdgeList, UsageError
 from mgraph.distributed.operations import components_tasks
-from tests.components.oracles import draw_edges, labels_of, labels_of_graph
+from tests.components.oracles import (
+    assert_ordered,
+    draw_edges,
+    draw_labels,
+    labels_of,
+    labels_of_graph,
+)
 
 pytestmark = pytest.mark.gpu
 
@@ -82,6 +88,15 @@ def test_labels_of_64_bits(monkeypatch):
     labels = components.labels()
     assert labels.dtype == np.int64
     assert not labels.any()
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("n", [0, 1, 400, 3_000_000])
+def test_sizes(n, dtype):
+    from mgraph.components import component_sizes_gpu
+
+    labels = draw_labels(n, dtype)
+    assert_ordered(component_sizes_gpu.count_sizes(labels), labels)
 
 
 @pytest.mark.parametrize("step", [None, 1000])

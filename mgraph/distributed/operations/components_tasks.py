@@ -5,12 +5,13 @@ checkpoint into the output folder now and then: the labels that its edges so far
 is started again, since its worker died or the run is resumed, goes on from there.
 """
 
+import contextlib
 import re
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from mgraph.io.dataset import Part, group_by_size
 from mgraph.io.folder import Folder
 from mgraph.io.graph_reader import drop_infinite
 from mgraph.io.vertex_ids import VertexIds
+
+if TYPE_CHECKING:
+    from mgraph.components.component_sizes import ComponentSizes
 
 STEP_EDGES = {"cpu": 1 << 26, "gpu": 1 << 29}  # a GPU has the edges of a step in its memory
 CHECKPOINT_SECONDS = 30.0  # between two checkpoints, at least
@@ -237,17 +241,29 @@ def summarize(sizes: np.ndarray, num_components: int, largest: int | None) -> Su
     return Summary(num_components, largest, int(distinct.max(initial=0)), distinct, counts)
 
 
+def _count_sizes(labels: np.ndarray, backend: Backend) -> "ComponentSizes":
+    """Count the vertices of each component, on the GPU if there is one and it has the memory."""
+    from mgraph.components import component_sizes
+
+    if backend == "gpu":
+        from mgraph.components import component_sizes_gpu
+
+        if labels.size <= component_sizes_gpu.MAX_N:
+            with contextlib.suppress(MemoryError):
+                return component_sizes_gpu.count_sizes(labels)
+    return component_sizes.count_sizes(labels)
+
+
 def finish_labels(labels: np.ndarray, plan: ComponentsPlan, ids: VertexIds | None) -> Summary:
     """Write the output, if there is any. ids: of all vertices, if those are written."""
     from distributed import get_worker
 
     from mgraph.components.component_folder import ComponentFolder
-    from mgraph.components.component_sizes import count_sizes
 
     threads = get_worker().state.nthreads
     with memory_guard(f"the sizes of the components of {labels.size:,} vertices", _REMEDY):
         with timings.step(timings.COMPUTING):
-            sizes = count_sizes(labels)
+            sizes = _count_sizes(labels, plan.backend)
         if plan.folder is not None:
             target = ComponentFolder(plan.folder, plan.compression)
             identity = {"graph": plan.graph, "graph_identity": plan.identity}
