@@ -177,7 +177,7 @@ def dataset(options):
 
 
 def table(options):
-    """Components of R-MAT edges in files that PyArrow has written."""
+    """Components of R-MAT edges in any order, in files as mgraph's, but not sorted."""
     edges = os.path.join(options.folder, f"rmat-{options.scale}")
     out = os.path.join(options.folder, "components")
     if not os.path.exists(edges):
@@ -191,9 +191,10 @@ def write_rmat(folder, scale):
 
     source = RmatEdges(scale, 0, 1, False)
     os.makedirs(folder)
+    schema = pa.schema([pa.field(name, pa.int32(), nullable=False) for name in ("src", "dst")])
 
     def write(index, ends):
-        columns = pa.table(dict(zip(("src", "dst"), ends, strict=True)))
+        columns = pa.table(dict(zip(("src", "dst"), ends, strict=True)), schema)
         path = os.path.join(folder, f"{index:04}.parquet")
         pq.write_table(columns, path, compression="lz4", use_dictionary=False)
 

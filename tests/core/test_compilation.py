@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import types
 from pathlib import Path
 
@@ -242,14 +243,19 @@ def test_machine_code_that_cannot_be_kept_is_used(monkeypatch, tmp_path, notices
 
 def test_workers_report_compilation_to_their_client(cluster):
     from mgraph.distributed.monitoring import counters
-    from mgraph.distributed.protocol.work_time import work_time
+    from mgraph.distributed.protocol.work_time import WorkTime
     from tests.waiting import wait_until
 
-    with work_time(cluster.client) as work:
-        cluster.client.run(_compile_for, 0.3)
-    assert 0.3 <= work.compiling < work.seconds + work.compiling
-    with work_time(cluster.client) as idle:
-        pass
+    work = WorkTime(cluster.client)
+    cluster.client.run(_compile_for, 0.3)
+    began = time.perf_counter()
+    work.begin_work(is_first=False)
+    cluster.client.run(_compile_for, 0.2)
+    work.end()
+    assert work.compiling >= 0.5
+    assert 0 < work.seconds <= time.perf_counter() - began - 0.2
+    idle = WorkTime(cluster.client)
+    idle.end()
     assert idle.compiling == 0
     cluster.client.run(_enter)
     try:

@@ -34,7 +34,7 @@ from mgraph.distributed.operations.resume import (
 )
 from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
-from mgraph.distributed.protocol.work_time import report_steps, work_time
+from mgraph.distributed.protocol.work_time import WorkTime, report_steps
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
 
@@ -234,13 +234,15 @@ class Operation(abc.ABC):
             )
             run = Run(opened, existing, progress)
             self.prepare(run)
-            with ExitStack() as holding, work_time(opened.client) as total_time:
+            timed = WorkTime(opened.client)
+            with ExitStack() as holding:
                 if (graph := self.shared_graph(run)) is not None:
                     run.holder = holding.enter_context(held_by_workers(opened, graph))
                     self.load(run)
                 work = self.work(run)
-                with work_time(opened.client) as timed:
-                    results = self.fan_out(run, work)
+                timed.begin_work(is_first=graph is None)
+                results = self.fan_out(run, work)
+                timed.end()
             self.finish(run, results)
             report_steps(opened.client)
         return Outcome(
@@ -249,5 +251,5 @@ class Operation(abc.ABC):
             kept_parts=len(work.kept),
             seconds=time.monotonic() - self.began,
             work_seconds=timed.seconds,
-            compile_seconds=total_time.compiling,
+            compile_seconds=timed.compiling,
         )

@@ -1,20 +1,45 @@
 """The time that a cluster works on an operation, without the time in which its workers compile."""
 
-import contextlib
 import functools
 import os
 import time
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from mgraph import compilation, timings
 from mgraph.distributed.protocol.broadcast import on_workers
 
 
-class WorkTime:
-    """seconds: of work. compiling: seconds that the slowest worker's compiler took meanwhile."""
+class CompileTimes(NamedTuple):
+    """Seconds of a worker: of compiling, and of preparing code in any way."""
 
-    seconds = compiling = 0.0
+    compiling: float
+    preparing: float
+
+
+class WorkTime:
+    """The time of an operation, as far as workers do not compile.
+
+    Workers compile at the same time, each what it needs, so that the longest of their times is left
+    out. To ask them takes some milliseconds, and is done once at either end if nothing is prepared.
+    """
+
+    def __init__(self, client: Any) -> None:
+        """Begin."""
+        self._client = client
+        self._first = self._before = _ask_compile_times(client)
+        self._began, self.seconds, self.compiling = time.perf_counter(), 0.0, 0.0
+
+    def begin_work(self, *, is_first: bool) -> None:
+        """Begin to count ``seconds``. is_first: whether the workers have done nothing so far."""
+        if not is_first:
+            self._before = _ask_compile_times(self._client)
+        self._began = time.perf_counter()
+
+    def end(self) -> None:
+        """Set ``seconds``, of work, and ``compiling``, seconds of the slowest compiler."""
+        total, now = time.perf_counter() - self._began, _ask_compile_times(self._client)
+        self.compiling = _longest(self._first, now).compiling
+        self.seconds = max(total - _longest(self._before, now).preparing, 1e-6)
 
 
 def compile_times() -> tuple[float, float]:
@@ -22,28 +47,18 @@ def compile_times() -> tuple[float, float]:
     return compilation.COMPILING.seconds, compilation.PREPARING.seconds
 
 
-@contextlib.contextmanager
-def work_time(client: Any) -> Iterator[WorkTime]:
-    """Measure a block; the yielded object has its figures after the block.
-
-    Workers compile at the same time, each what it needs, so the maximum of their times is
-    subtracted.
-    """
-    result, before, began = WorkTime(), _ask_compile_times(client), time.perf_counter()
-    yield result
-    total = time.perf_counter() - began
-    differences = [
-        [now - then for now, then in zip(after, before.get(address, (0.0, 0.0)), strict=True)]
-        for address, after in _ask_compile_times(client).items()
-    ]
-    result.compiling = max((compiling for compiling, _ in differences), default=0.0)
-    preparing = max((preparing for _, preparing in differences), default=0.0)
-    result.seconds = max(total - preparing, 1e-6)
-
-
-def _ask_compile_times(client: Any) -> dict[str, tuple[float, float]]:
+def _ask_compile_times(client: Any) -> dict[str, CompileTimes]:
     answers = on_workers(client, compile_times)
-    return {address: times for address, times in answers.items() if isinstance(times, tuple)}
+    return {address: CompileTimes(*times) for address, times in answers.items() if _is_pair(times)}
+
+
+def _longest(before: dict[str, CompileTimes], now: dict[str, CompileTimes]) -> CompileTimes:
+    """Return the longest of the workers' times between two answers."""
+    differences = [
+        [end - begin for end, begin in zip(times, before.get(address, (0.0, 0.0)), strict=True)]
+        for address, times in now.items()
+    ]
+    return CompileTimes(*map(max, zip([0.0, 0.0], *differences, strict=True)))
 
 
 def report_steps(client: Any) -> None:
