@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.components.edge_components_cpu import EdgeComponents
-from mgraph.components.partitioned_components import Roots, labels_of, uses_ghosts
+from mgraph.components.partitioned_roots import Roots, labels_of, uses_ghosts
 from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.union_find_cpu import flatten, join
 from mgraph.partitioned.partition import number_dtype

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.components.edge_components_gpu import EdgeComponents
-from mgraph.components.partitioned_components import Roots, labels_of, uses_ghosts
+from mgraph.components.partitioned_roots import Roots, labels_of, uses_ghosts
 from mgraph.core import primitives_gpu
 from mgraph.core.rows import row_pieces
 from mgraph.cuda.source import C_TYPES, Source

@@ -14,6 +14,7 @@ Start = Literal["paper", "ba"]
 SsspMethod = Literal[
     "auto", "bfs", "dijkstra", "near_far", "self_tuning", "frontier_node", "frontier_edge", "heap"
 ]
+SsspController = Literal["mgraph", "paper"]
 SteinerMethod = Literal[
     "auto", "star", "local_search", "dreyfus_wagner", "takahashi_matsuyama", "mehlhorn"
 ]

@@ -4,6 +4,7 @@ from mgraph.core.numbers import parse_number as parse_number
 from mgraph.cuda.energy import EnergyMeter as EnergyMeter
 from mgraph.cuda.energy import idle_watts as idle_watts
 from mgraph.experiments.chain_statistics import copy_statistics as copy_statistics
+from mgraph.experiments.controller_ablation import compare_controllers as compare_controllers
 from mgraph.experiments.energy_plots import Measured as Measured
 from mgraph.experiments.energy_plots import (
     plot_power_against_set_point as plot_power_against_set_point,

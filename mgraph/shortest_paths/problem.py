@@ -83,6 +83,7 @@ class SearchOptions(NamedTuple):
     heap_threshold: int | None
     trace: bool
     concurrency: int | None
+    controller: str | None = None
 
 
 @dataclass(frozen=True)

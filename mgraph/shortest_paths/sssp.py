@@ -1,12 +1,18 @@
 """The front door of the shortest-path methods: check the request, choose a method, call it."""
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mgraph.core import backend as backends
-from mgraph.core.choices import Backend, Device, SsspMethod, check_choice
+from mgraph.core.choices import (
+    Backend,
+    Device,
+    SsspController,
+    SsspMethod,
+    check_choice,
+)
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.io.as_graph import as_graph
@@ -34,6 +40,7 @@ def sssp(
     joint: bool = False,
     delta: float | None = None,
     set_point: float | None = None,
+    controller: SsspController | None = None,
     power_limit: float | PowerGovernor | None = None,
     heap_threshold: int | None = None,
     trace: bool = False,
@@ -53,7 +60,7 @@ def sssp(
         ``bfs`` (without weights), ``dijkstra`` (CPU only), ``frontier_node``, ``frontier_edge``,
         ``near_far``, ``self_tuning`` or ``heap``. By default the fastest that measurements found:
         bfs without weights, dijkstra on a CPU and self_tuning on a GPU, or the method to which
-        ``delta``, ``set_point`` or ``trace`` belongs.
+        ``delta``, ``set_point``, ``controller`` or ``trace`` belongs.
     backend : {"auto", "cpu", "gpu"}, default "auto"
         By default where it is fastest. A graph on the CPU is searched on a GPU if there is one, the
         graph fits in its memory, there is enough work, and the method is not dijkstra. One search
@@ -75,6 +82,9 @@ def sssp(
         For self_tuning: the arcs per iteration to aim at, P in the paper. By default chosen for
         the device. On a GPU an iteration has up to 128 hops where few arcs are under way (roads,
         grids), and the set-point counts the arcs of all hops.
+    controller : {"mgraph", "paper"}, optional
+        For self_tuning: ``paper`` follows the paper to the letter, for experiments on a CPU. Its
+        trace counts as X2 the updates of vertices, and on many graphs it does not come to an end.
     power_limit : float, optional
         For self_tuning with many sources on a GPU: move the set-point to keep to this many watts,
         and pause where that is not enough. A ``PowerGovernor`` goes on from its last state.
@@ -100,7 +110,7 @@ def sssp(
     ------
     UsageError
         If a parameter is wrong or does not belong to the method, a weight is negative, NaN or
-        infinite, or a path might overflow 64 bits.
+        infinite, a path might overflow 64 bits, or the paper's controller does not come to an end.
     DeviceError
         If there is no GPU, or the graph is too large for its kernels.
     OutOfMemoryError
@@ -143,7 +153,7 @@ def sssp(
     request = check_request(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
-    check_options(method, delta, set_point, power_limit, heap_threshold)
+    check_options(method, delta, set_point, power_limit, heap_threshold, controller)
     if method == "bfs" and graph.weights is not None:
         raise UsageError(
             "bfs counts arcs, and this graph has weights; use another method", parameter="method"
@@ -156,8 +166,11 @@ def sssp(
             "power_limit"
         )
     options = SearchOptions(
-        method, predecessors, delta, set_point, power_limit, heap_threshold, trace, concurrency
-    )
+        method, predecessors, delta, set_point, power_limit, heap_threshold, trace, concurrency,
+        controller,
+    )  # fmt: skip
+    if controller == "paper" and backend == "auto" and graph.backend == "cpu":
+        backend = "cpu"
     device = _choose_backend(request, options, backend)
     if device == "gpu" and backend == "auto" and _is_any_method(request, options):
         from mgraph.shortest_paths import fastest_device
@@ -166,6 +179,11 @@ def sssp(
         chosen = options._replace(method=found.method)
         return _assemble(request, chosen, found.device, found.distance, found.predecessor, None)
     check_backend(device, method, power_limit)
+    if device == "gpu" and controller == "paper":
+        raise UsageError(
+            "the paper's controller runs on the CPU; move the graph with graph.to_cpu()",
+            parameter="controller",
+        )
     if device == "gpu":
         from mgraph.shortest_paths import sssp_gpu
 
@@ -203,7 +221,8 @@ def _choose_backend(request: SearchRequest, options: SearchOptions, backend: Bac
 def _is_any_method(request: SearchRequest, options: SearchOptions) -> bool:
     """Return whether there is one search, by whatever method is the fastest."""
     belongs_to_a_method = (
-        options.delta, options.set_point, options.power_limit, options.heap_threshold, options.trace
+        options.delta, options.set_point, options.power_limit, options.heap_threshold,
+        options.trace, options.controller,
     )  # fmt: skip
     is_single = len(request.sources) == 1
     return is_single and options.method == "auto" and not any(belongs_to_a_method)
@@ -216,7 +235,7 @@ def _choose_cpu_method(graph: Graph, options: SearchOptions) -> str:
     """
     if options.delta:
         return "near_far"
-    if options.set_point or options.trace:
+    if options.set_point or options.controller or options.trace:
         return "self_tuning"
     return "bfs" if graph.weights is None else "dijkstra"
 
@@ -228,7 +247,7 @@ def _choose_gpu_method(request: SearchRequest, options: SearchOptions) -> str:
     """
     if options.delta:
         return "near_far"
-    is_free = not (options.set_point or options.power_limit or options.trace)
+    is_free = not (options.set_point or options.controller or options.power_limit or options.trace)
     is_single = len(request.sources) == 1
     return "bfs" if is_free and is_single and request.prefers_bfs else "self_tuning"
 
@@ -239,6 +258,7 @@ def check_options(
     set_point: float | None = None,
     power_limit: float | PowerGovernor | None = None,
     heap_threshold: int | None = None,
+    controller: str | None = None,
 ) -> None:
     """Raise UsageError for options that are wrong, or that belong to another method."""
     check_choice("method", method, METHODS)
@@ -254,13 +274,20 @@ def check_options(
         raise UsageError(f"heap_threshold belongs to method heap (the method is {method})")
     if delta is not None and method not in ("auto", "near_far"):
         raise UsageError(f"delta belongs to method near_far (the method is {method})")
-    for name, value in (("set_point", set_point), ("power_limit", power_limit)):
+    if controller is not None:
+        check_choice("controller", controller, get_args(SsspController))
+    of_self_tuning = {
+        "set_point": set_point, "power_limit": power_limit, "controller": controller
+    }  # fmt: skip
+    for name, value in of_self_tuning.items():
         if value is None:
             continue
         if delta is not None:
             raise UsageError(f"{name} belongs to method self_tuning, and delta to near_far")
         if method not in ("auto", "self_tuning"):
             raise UsageError(f"{name} belongs to method self_tuning (the method is {method})")
+    if controller == "paper" and power_limit is not None:
+        raise UsageError("power_limit belongs to the controller mgraph")
     if set_point is not None and power_limit is not None:
         raise UsageError("power_limit moves the set-point itself; give power_limit or set_point")
 

@@ -20,7 +20,7 @@ SearchFunction = Callable[[Any, Any], Any]
 
 def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, Any]:
     """Return distances and predecessors ``(k, n)``, and the trace, or None for the latter two."""
-    csr = _csr(request)
+    csr = rows_of(request)
     distance, predecessor = _allocate(request, options)
     search_one = _choose_search(request, options, csr)
     traces = []
@@ -49,7 +49,7 @@ class PausingSearch:
         """Prepare a search."""
         from mgraph.shortest_paths import bfs_cpu, dijkstra_cpu
 
-        self._request, self._csr = request, _csr(request)
+        self._request, self._csr = request, rows_of(request)
         self._distance, self._predecessor = _allocate(request, options)
         self._distance.fill(request.infinity)
         bounds: Any = (request.targets, request.stop_at_first, request.cutoff, request.infinity)
@@ -72,7 +72,7 @@ def _has_mirrors(request: SearchRequest) -> bool:
     return not request.graph.directed and request.graph.symmetric
 
 
-def _csr(request: SearchRequest) -> tuple[Any, Any, Any]:
+def rows_of(request: SearchRequest) -> tuple[Any, Any, Any]:
     """Return indptr, indices and weights, which are a single 1 if there are none."""
     graph = request.graph
     weights = graph.weights
@@ -185,6 +185,8 @@ def _self_tuning_search(
     set_point = float(options.set_point or self_tuning_cpu.DEFAULT_SET_POINT)
     mean_degree, mean_weight = max(request.mean_degree, 1.0), request.mean_weight
     is_integer = request.dtype.kind == "i"
+    if options.controller == "paper":
+        return _paper_search(request, options, csr, bounds, set_point)
     unit = self_tuning.length_unit(mean_weight, is_integer=is_integer)
     min_step = self_tuning.min_step(mean_weight, unit, is_integer=is_integer)
 
@@ -192,5 +194,31 @@ def _self_tuning_search(
         state = near_far_cpu.new_search(*csr, distance, self_tuning.PARTITIONS)
         controller = self_tuning_cpu.new_controller(set_point, mean_degree, mean_weight, unit)
         return find(state, sources, controller, set_point, *bounds, min_step)
+
+    return search_one
+
+
+def _paper_search(
+    request: SearchRequest,
+    options: SearchOptions,
+    csr: tuple[Any, Any, Any],
+    bounds: tuple[Any, ...],
+    set_point: float,
+) -> SearchFunction:
+    from mgraph.shortest_paths import near_far_cpu
+    from mgraph.shortest_paths import paper_controller_cpu as paper
+
+    mean_degree, mean_weight = max(request.mean_degree, 1.0), request.mean_weight
+    min_step = self_tuning.min_step(mean_weight, 1.0, is_integer=request.dtype.kind == "i")
+
+    def search_one(distance: Any, sources: Any) -> Any:
+        state = near_far_cpu.new_search(*csr, distance, paper.PARTITIONS)
+        controller = paper.new_controller(mean_degree, mean_weight)
+        request_of_one = state, sources, controller, set_point, *bounds, min_step
+        if not options.trace:
+            return paper.find_distances(*request_of_one)
+        trace, is_finished = paper.find_distances_traced(*request_of_one)
+        paper.check_end(is_finished)
+        return trace
 
     return search_one

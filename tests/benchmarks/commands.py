@@ -105,6 +105,9 @@ PAGES = {
         "python workflows/sssp_energy.py GRAPH OUT --seconds 0.01 --deltas 0.0625,1 "
         "--set-points 1e2,1e3"
     ),
+    "python workflows/sssp_controllers.py GRAPH OUT --set-point P": Tiny(
+        "python workflows/sssp_controllers.py GRAPH OUT --set-point 50 --max-iterations 99"
+    ),
     "python -m tests.benchmarks.sssp_cpu MAKER NAME …": Tiny(f"{GPU}sssp_cpu {MAKER} road-NE"),
     "pytest tests/benchmarks -k one_core --benchmark-enable": Tiny(
         "pytest tests/benchmarks/test_sssp.py -k 'one_core and grid' --benchmark-enable "
@@ -141,8 +144,8 @@ PAGES = {
     "python -m tests.benchmarks.partition_kinds MAKER NAME …": Tiny(
         f"{GPU}partition_kinds {MAKER} rmat-20 --ranks 2,4 --searches 1"
     ),
-    "python -m tests.benchmarks.partitioned_gpu model N D GPUS": _on_gpu(
-        "partitioned_gpu model 3000 2 1"
+    "python -m tests.benchmarks.partitioned_model_gpu N D GPUS": _on_gpu(
+        "partitioned_model_gpu 3000 2 1"
     ),
     "python -m tests.benchmarks.partitioned_gpu rmat SCALE GPUS": _on_gpu(
         "partitioned_gpu rmat 10 1 --searches 2"

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 import mgraph
@@ -28,6 +29,19 @@ def test_parallelism(grid, tmp_path, capsys):
     assert len([name for name in files if name.startswith("delta-")]) == 4
     assert load("sssp_parallelism").main([*arguments[:2], "--source", "999"]) == 2
     assert load("sssp_parallelism").main([str(grid), str(grid)]) == 1
+
+
+def test_controllers(grid, tmp_path, capsys):
+    run = load("sssp_controllers").main
+    assert run([str(grid), str(tmp_path), "--set-point", "40", "--max-iterations", "500"]) == 0
+    assert "| with sign, nearest | True |" in capsys.readouterr().out
+    table = pd.read_parquet(tmp_path / "controllers.parquet").set_index("controller")
+    assert {"the paper", "with arcs", "with bias", "with all", "mgraph"} <= set(table.index)
+    assert table["ends"]["with all"]
+    assert (table["iterations"] <= 500).all()
+    assert (table["expansions per vertex"] > 0).all()
+    assert run([str(grid), str(tmp_path), "--max-iterations", "0"]) == 2
+    assert run([str(grid), str(grid)]) == 1
 
 
 def test_energy_without_a_counter(grid, tmp_path, capsys):

@@ -79,8 +79,8 @@ class LengthUnits(NamedTuple):
         return exact / self.scale[0] / self.scale[1]
 
     def is_fine_enough(self, length: int) -> bool:
-        """Return whether rounding does not matter to a tree of this length."""
-        return self.is_exact or length.bit_length() > _FINE_BITS
+        """Return whether rounding does not matter to a tree of this length: 0 is one vertex."""
+        return self.is_exact or not length or length.bit_length() > _FINE_BITS
 
 
 def choose_units(facts: WeightFacts, cost: float | None = None) -> LengthUnits:
@@ -92,7 +92,8 @@ def choose_units(facts: WeightFacts, cost: float | None = None) -> LengthUnits:
     if cost is None:
         cost = facts.largest * 2.0**_TREE_BITS
     scale = 1.0 if facts.is_whole else EXACT_FRACTION
-    vertex_bits, cost_bits = facts.n.bit_length(), math.frexp(cost * scale)[1]
+    vertex_bits = facts.n.bit_length()
+    cost_bits = math.frexp(max(cost, facts.largest) * scale)[1]  # no arc's length overflows either
     if facts.is_exact and cost_bits <= TOTAL_BITS:
         tie_bits = min(TOTAL_BITS - cost_bits - vertex_bits, _TIE_BITS)
         shift = vertex_bits + tie_bits if tie_bits >= 0 else 0

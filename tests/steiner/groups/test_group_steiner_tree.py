@@ -46,8 +46,21 @@ def check(graph, groups, tree):
     return cost
 
 
-@given(queries())
-@settings(deadline=None, max_examples=150)
+@st.composite
+def unequal_queries(draw):
+    """Queries with weights that no single unit suits, multiples of 2^-10."""
+    n = draw(st.integers(2, 7))
+    ends = st.lists(st.integers(0, n - 1), min_size=2 * n, max_size=2 * n)
+    sizes = st.sampled_from([0, 2.0**-10, 0.5, 3, 1e6, 1e13, 2.0**50])
+    weight = np.array(draw(st.lists(sizes, min_size=2 * n, max_size=2 * n)))
+    edges = EdgeList(np.array(draw(ends)), np.array(draw(ends)), weight)
+    graph = mgraph.from_edges(edges, n, directed=False, backend="cpu")
+    vertices = st.lists(st.integers(0, n - 1), min_size=1, max_size=3)
+    return graph, draw(st.lists(vertices, min_size=1, max_size=3))
+
+
+@given(queries() | unequal_queries())
+@settings(deadline=None, max_examples=250)
 def test_the_best_tree(query):
     graph, groups = query
     optimum = minimum_cost(graph, groups)
