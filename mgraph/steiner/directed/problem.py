@@ -30,23 +30,33 @@ class Problem(NamedTuple):
         return int(self.indptr.size) - 1
 
 
+_LIFT = 2.0**600
+
+
 class Scale(NamedTuple):
-    """How weights become integers. factor: a power of two. step: the least gain that counts."""
+    """How weights become integers.
+
+    factor: a power of two. step: the least gain that counts. lift: another factor, before that one,
+    for weights that are so small that one alone would be infinite.
+    """
 
     factor: float
     is_whole: bool
     step: int
+    lift: float = 1.0
 
     def to_units(self, weights: Any, cost: Any) -> Any:
         """Return weights in units, rounded down; those above twice a tree's cost count as much."""
         if self.is_whole and self.factor >= 1:
             return np.minimum(weights, 2 * cost).astype(np.int64) * np.int64(self.factor)
-        return np.floor(np.minimum(weights, 2.0 * cost) * self.factor).astype(np.int64)
+        lifted = np.minimum(weights, 2.0 * cost).astype(np.float64) * self.lift
+        return np.floor(lifted * self.factor).astype(np.int64)
 
     def to_bound(self, total: int, cost: Any) -> Any:
         """Return a bound in weights for one in units; no more than a known cost."""
         if not self.is_whole:
-            return min(math.nextafter(total / self.factor, 0) if total > 0 else 0.0, cost)
+            bound = total / self.factor / self.lift
+            return min(math.nextafter(bound, 0) if total > 0 else 0.0, cost)
         scaled = total * round(1 / self.factor) if self.factor < 1 else total
         return min(-(-scaled // max(int(self.factor), 1)), cost)
 
@@ -66,10 +76,12 @@ def build(indptr: Any, heads: Any, root: int, terminals: Any) -> Problem:
     )  # fmt: skip
 
 
-def choose_scale(problem: Problem, weights: Any, cost: Any) -> Scale:
-    """Choose units for trees that cost no more than a known one."""
-    is_whole = weights.dtype.kind in "iu"
-    size = max(problem.n, problem.heads.size)
-    factor = network_cpu.choose_scale(is_whole, size, max(cost, 1) if is_whole else cost or 1.0)
-    least = 1 + int(cost * factor * 1e-9 / 2)
-    return Scale(factor, is_whole, int(factor) if is_whole and factor >= 1 else least)
+def choose_scale(size: int, cost: Any, *, is_whole: bool) -> Scale:
+    """Choose units for trees that cost no more than a known one.
+
+    size: the larger of vertices and arcs. is_whole: whether weights are integers.
+    """
+    lift = _LIFT if not is_whole and 0 < cost < 1 / _LIFT else 1.0
+    factor = network_cpu.choose_scale(is_whole, size, cost * lift or 1)
+    least = 1 + int(cost * lift * factor * 1e-9 / 2)
+    return Scale(factor, is_whole, int(factor) if is_whole and factor >= 1 else least, lift)

@@ -211,13 +211,15 @@ def solve(
     start = time.perf_counter()
     deadline = Deadline(math.inf if time_limit is None else time_limit)
     guess = weights.max().item() * problem.n if weights.size else 0
-    first = _grow(problem, choose_scale(problem, weights, guess).to_units(weights, guess))
+    size, is_whole = max(problem.n, problem.heads.size), weights.dtype.kind in "iu"
+    scale = choose_scale(size, guess, is_whole=is_whole)
+    first = _grow(problem, scale.to_units(weights, guess))
     if first is None:
         return None
     cost = total_of(weights[first[first >= 0]])
     if cost == 0:
         return Solution(first[first >= 0], 0, _facts(0, "takahashi_matsuyama", start, start, True))
-    scale = choose_scale(problem, weights, cost)
+    scale = choose_scale(size, cost, is_whole=is_whole)
     units = scale.to_units(weights, cost)
     middle = time.perf_counter()
     with deadline.raising_flag() as flag:

@@ -20,8 +20,7 @@ from mgraph.steiner.directed.checks import (
     total_of,
     weights_of,
 )
-from mgraph.steiner.directed.problem import Scale
-from mgraph.steiner.improvement import network_cpu
+from mgraph.steiner.directed.problem import choose_scale
 from mgraph.steiner.prepared import prepare
 from mgraph.steiner.prize_collecting.extension import extend
 from mgraph.steiner.prize_collecting.prize_search import PrizeSearch, bound_any_tree
@@ -127,10 +126,7 @@ class _Search:
         self.rest = 0  # a bound on trees that hold no root
         is_whole = weights.dtype.kind == "i"
         size = 2 * max(graph.n, graph.num_arcs) << 10  # prizes may count a thousandfold
-        factor = network_cpu.choose_scale(is_whole, size, self.cost or 1)
-        least = 1 + int(self.cost * factor * 1e-9 / 2)
-        step = int(factor) if is_whole and factor >= 1 else least
-        self.scale = Scale(factor, is_whole, step)
+        self.scale = choose_scale(size, self.cost, is_whole=is_whole)
         units = self.scale.to_units(weights, self.cost)
         self.csr = graph.indptr, graph.indices, units
         self.prize_units = self.scale.to_units(prizes, self.cost)

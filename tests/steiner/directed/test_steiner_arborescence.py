@@ -67,6 +67,19 @@ def check_arborescence(graph, root, terminals, tree):
     return sum(Fraction(weight.item()) for weight in tree.weight)
 
 
+@pytest.mark.parametrize("weight", [5e-324, 3e-310, 1e-300, 1e-180, 1.0])
+@pytest.mark.parametrize("detour", [0, 0.4])
+def test_the_smallest_weights(weight, detour, monkeypatch):
+    """A detour of two arcs is lighter than one arc, however little all of them weigh."""
+    monkeypatch.setattr(searches, "MAX_STATES", 0)
+    weights = np.array([detour * weight, 5 * weight, detour * weight])
+    edges = EdgeList(np.array([1, 2, 2]), np.array([0, 0, 1]), weights)
+    graph = mgraph.from_edges(edges, 3, directed=True, backend="cpu")
+    tree = mgraph.steiner_arborescence(graph, 2, [0])
+    assert tree.cost == 2 * weights[0]
+    assert tree.lower_bound <= tree.cost
+
+
 @given(st.data(), DIRECTED | UNDIRECTED, st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=200)
 def test_arborescences(data, graph, improve, is_exact):

@@ -80,6 +80,18 @@ def test_a_larger_graph(root):
     assert better.gap < 0.05
 
 
+@pytest.mark.parametrize("weight", [5e-324, 3e-310, 1e-300, 1e-180, 1.0])
+def test_the_smallest_weights(weight):
+    """Two edges connect two prizes that are worth more, however little all of them weigh."""
+    edges = mgraph.EdgeList(
+        np.array([1, 2, 2]), np.array([0, 0, 1]), weight * np.array([1, 5, 1.0])
+    )
+    graph = mgraph.from_edges(edges, 3, directed=False, backend="cpu")
+    tree = mgraph.prize_collecting_steiner_tree(graph, weight * np.array([9, 0, 9.0]))
+    assert tree.src.tolist() == [1, 2]
+    assert tree.dst.tolist() == [0, 1]
+
+
 def test_a_time_limit():
     graph = random_graph(3000, 9000, 1, directed=False)
     prizes = np.random.default_rng(2).integers(0, 60, 3000)
