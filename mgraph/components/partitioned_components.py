@@ -11,7 +11,7 @@
 
 A label that no other rank has received is in no pair, so that few pairs are sent: none where the
 vertices of each rank are connected, and of a preferential-attachment graph, where late vertices
-are not, none either, since nobody receives the labels of the last rank. The label of a component is
+are not, none either, since no rank receives the labels of the last one. The label of a component is
 its smallest vertex, as on one device, since it is the smallest label of its parts.
 
 Cost: two passes over the arcs. Bytes sent: 4 per ghost, 16 per pair and merge, and 12 per component

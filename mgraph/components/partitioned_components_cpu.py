@@ -44,7 +44,7 @@ class Steps:
                 _group(ghost_labels[owner], ghosts.start, first, parent)
                 numbers = np.arange(ghosts.start, ghosts.stop, dtype=np.uint32)
                 is_known[ghosts] = parent[ghosts] == numbers
-        if graph.directed:  # a component's smallest label may be one that nobody else knows
+        if graph.directed:  # a component's smallest label may be one that no other rank knows
             is_known[parent[graph.own_range]] = True
         _join_ghosts(graph.indptr, graph.heads, graph.below, graph.directed, parent)
         flatten(parent, 0, graph.locals)

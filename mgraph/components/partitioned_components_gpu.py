@@ -67,7 +67,7 @@ class Steps:
                 numbers = cupy.arange(ghosts.start, ghosts.stop, dtype=np.uint32)
                 cupy.equal(parent[ghosts], numbers, out=is_known[ghosts])
                 del numbers
-        if graph.directed:  # a component's smallest label may be one that nobody else knows
+        if graph.directed:  # a component's smallest label may be one that no other rank knows
             is_known[own_parent] = 1
         del own_parent
         self._join("join_ghosts", parent)

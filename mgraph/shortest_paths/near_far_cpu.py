@@ -180,10 +180,9 @@ def _bisect_frontier(search, x3, threshold):
 
 
 @compiled_without_counts
-def _bisect_far_queue(search, threshold):
-    """Move far vertices up to the threshold to the frontier, and return X1, its size."""
-    x1 = np.int64(0)
-    v = search.far.head[0]
+def take_far(search, p, threshold, x1):
+    """Append partition p's vertices up to the threshold to the frontier; return X1, its size."""
+    v = search.far.head[p]
     while v != NONE and not search.cancel_flag[0]:
         after = search.far.next[v]
         if search.distance[v] <= threshold:
@@ -217,7 +216,7 @@ def _iterate(search, state, delta, targets, stop_at_first, cutoff, infinity, row
         # Phase i expands distances up to (i + 1)·delta; phases without vertices are skipped.
         next_phase = (min_queued // delta + 1) * delta
         state[2] = max(threshold + delta, next_phase, float(min_queued))
-        x4 = _bisect_far_queue(search, state[2])
+        x4 = take_far(search, 0, state[2], np.int64(0))
     state[1] = x4
     return True
 

@@ -42,18 +42,18 @@ from mgraph.shortest_paths.near_far_cpu import (
     min_frontier_distance,
     place_far,
     remove_far,
+    take_far,
     targets_are_settled,
 )
 from mgraph.shortest_paths.self_tuning import (
     BIAS_GAIN,
     BOOTSTRAP_ITERATIONS,
-    EPSILON,
     GUARD,
     MAX_BIAS,
-    MAX_MEMORY,
     MAX_MISS,
     MIN_BIAS,
 )
+from mgraph.shortest_paths.self_tuning_cpu import new_model, observe
 
 MAX_ITERATIONS = 400_000
 PARTITIONS = 2
@@ -68,7 +68,7 @@ CHANGES = {
 }
 _ARCS, _SIGN, _GUARD, _NEAREST, _SIZES, _DENSITY, _BIAS = range(7)
 _MAX_INT = float(2**31 - 1)  # the last partition's bound
-_SLOPE, _GRADIENT, _SQUARE, _CURVATURE, _MEMORY = range(5)  # of a model, as in self_tuning_cpu
+_SLOPE = 0  # of a model
 # Of the values: δ, Δδ, X4 when it was decided, the iteration, X1; the bounds of the nearer
 # partition, and its slot; the bias; the largest distance seen.
 _THRESHOLD, _STEP, _X4, _ITERATION, _X1, _LOWER, _UPPER, _SLOT, _CORRECTION, _FARTHEST = range(10)
@@ -90,31 +90,8 @@ def new_controller(
     values = np.zeros(10)
     values[_THRESHOLD] = values[_UPPER] = mean_weight
     values[_CORRECTION] = 1
-    advance, bisect = (
-        np.array([slope, 0, EPSILON, 1, 2 * (1 + EPSILON)]) for slope in (mean_degree, 1)
-    )
+    advance, bisect = new_model(mean_degree), new_model(1)
     return Controller(advance, bisect, values, np.array([name in changes for name in CHANGES]))
-
-
-@compiled_without_counts
-def _observe(model, model_input, output, sign, is_guarded):
-    """Algorithm 1: the model predicted slope·input, and ``output`` was observed.
-
-    sign: -1, or 1 for (5) as it is printed.
-    """
-    gradient = 2 * sign * (output + sign * model[_SLOPE] * model_input) * model_input
-    curvature = 2 * model_input * model_input
-    rate = 1 / model[_MEMORY]
-    model[_GRADIENT] += rate * (gradient - model[_GRADIENT])
-    model[_SQUARE] += rate * (gradient * gradient - model[_SQUARE])
-    model[_CURVATURE] += rate * (curvature - model[_CURVATURE])
-    if model[_SQUARE] <= 0 or model[_CURVATURE] <= 0:
-        return
-    ratio = min(model[_GRADIENT] * model[_GRADIENT] / model[_SQUARE], 1.0)  # 1 but for rounding
-    model[_MEMORY] = (1 - ratio) * model[_MEMORY] + 1
-    if is_guarded:
-        model[_MEMORY] = min(model[_MEMORY], MAX_MEMORY)
-    model[_SLOPE] -= ratio / model[_CURVATURE] * gradient
 
 
 @compiled_without_counts
@@ -158,20 +135,6 @@ def _bisect(search, values, vertices, count, x1):
 
 
 @compiled_without_counts
-def _take_far(search, slot, threshold, x1):
-    """Append a partition's vertices up to the threshold to the frontier; return its size."""
-    v = search.far.head[slot]
-    while v != NONE:
-        after = search.far.next[v]
-        if search.distance[v] <= threshold:
-            remove_far(search.far, v)
-            search.frontier[x1] = v
-            x1 += 1
-        v = after
-    return x1
-
-
-@compiled_without_counts
 def _reach(far, values, need, alpha):
     """Return how far above δ the far queue holds ``need`` vertices, by its partitions' sizes."""
     size = far.size[np.int64(values[_SLOT])]
@@ -195,7 +158,7 @@ def _decide(far, control, set_point, x1, x4, min_queued, max_updated, min_step):
     if values[_ITERATION] >= BOOTSTRAP_ITERATIONS:
         if step != 0 and (step > 0 or not changes[_DENSITY]):
             sign = -1 if changes[_SIGN] else 1
-            _observe(model, step, brought, sign, changes[_GUARD])
+            observe(model, step, brought, sign, changes[_GUARD])
             if changes[_GUARD] and step > 0 and brought > 0:
                 seen = brought / step
                 model[_SLOPE] = min(max(model[_SLOPE], seen / GUARD), seen * GUARD)
@@ -231,7 +194,7 @@ def _decide(far, control, set_point, x1, x4, min_queued, max_updated, min_step):
 def _learn_degree(control, set_point, x1, x2):
     """Learn d, by (1) and (2)."""
     values, model, changes = control.values, control.advance, control.changes
-    _observe(model, float(x1), float(x2), -1, changes[_GUARD])
+    observe(model, float(x1), float(x2), -1, changes[_GUARD])
     if changes[_GUARD] and x1 > 0:
         seen = max(x2 / x1, 1.0)
         model[_SLOPE] = max(min(max(model[_SLOPE], seen / GUARD), seen * GUARD), 1.0)
@@ -264,9 +227,9 @@ def _rebalance(search, control, x4):
             search.updated[i] = search.frontier[i]
         return _bisect(search, values, search.updated, x4, np.int64(0))
     slot = np.int64(values[_SLOT])
-    x1 = _take_far(search, slot, values[_THRESHOLD], x4)
+    x1 = take_far(search, slot, values[_THRESHOLD], x4)
     if values[_THRESHOLD] > values[_UPPER]:
-        x1 = _take_far(search, 1 - slot, values[_THRESHOLD], x1)
+        x1 = take_far(search, 1 - slot, values[_THRESHOLD], x1)
     return x1
 
 

@@ -117,16 +117,22 @@ def new_controller(
     values[_BIAS], values[_LIVE] = 1, 2
     bounds = np.full(PARTITIONS, UNBOUNDED)
     bounds[0] = mean_weight
-    advance, bisect = (
-        np.array([slope, 0, EPSILON, 1, 2 * (1 + EPSILON)]) for slope in (mean_degree, 1)
-    )
+    advance, bisect = new_model(mean_degree), new_model(1)
     return Controller(advance, bisect, values, bounds, np.arange(PARTITIONS), scale)
 
 
+def new_model(slope: float) -> Any:
+    """Make a model as algorithm 1 begins."""
+    return np.array([slope, 0, EPSILON, 1, 2 * (1 + EPSILON)])
+
+
 @compiled_without_counts
-def _observe(model, model_input, output):
-    """Update a model by algorithm 1: it predicted slope·input, and ``output`` was observed."""
-    gradient = -2 * (output - model[_SLOPE] * model_input) * model_input
+def observe(model, model_input, output, sign, is_bounded):
+    """Update a model by algorithm 1: it predicted slope·input, and ``output`` was observed.
+
+    sign: -1, or 1 for equation 5 as it is printed. is_bounded: whether the memory is.
+    """
+    gradient = 2 * sign * (output + sign * model[_SLOPE] * model_input) * model_input
     rate = 1 / model[_MEMORY]
     model[_GRADIENT] += rate * (gradient - model[_GRADIENT])
     model[_SQUARE] += rate * (gradient * gradient - model[_SQUARE])
@@ -134,7 +140,8 @@ def _observe(model, model_input, output):
     if model[_SQUARE] <= 0 or model[_CURVATURE] <= 0:
         return
     ratio = min(model[_GRADIENT] * model[_GRADIENT] / model[_SQUARE], 1.0)  # 1 but for rounding
-    model[_MEMORY] = min((1 - ratio) * model[_MEMORY] + 1, MAX_MEMORY)
+    memory = (1 - ratio) * model[_MEMORY] + 1
+    model[_MEMORY] = min(memory, MAX_MEMORY) if is_bounded else memory
     model[_SLOPE] -= ratio / model[_CURVATURE] * gradient
 
 
@@ -223,7 +230,7 @@ def _learn_degree(control, set_point, x1, x2):
     values, model = control.values, control.advance
     if x1 == 0:
         return
-    _observe(model, float(x1), float(x2))
+    observe(model, float(x1), float(x2), -1, True)
     observed = max(x2 / x1, 1.0)
     model[_SLOPE] = max(min(max(model[_SLOPE], observed / GUARD), observed * GUARD), 1.0)
     missed = set_point / max(x2, 1)
@@ -239,7 +246,7 @@ def _learn_density(control, x1, step, x4):
     values, model = control.values, control.bisect
     if step > 0:
         model[_SLOPE] = values[_ALPHA]
-        _observe(model, step, x1 - x4)
+        observe(model, step, x1 - x4, -1, True)
         if model[_SLOPE] > 0:
             values[_ALPHA] = model[_SLOPE]
 

@@ -12,6 +12,7 @@ from mgraph import CopyModel, UsageError, sssp
 from mgraph.experiments import controller_ablation as ablation
 from mgraph.shortest_paths import paper_controller_cpu as paper
 from mgraph.shortest_paths.problem import check_request
+from mgraph.shortest_paths.self_tuning_cpu import observe
 from tests.strategies import graphs
 
 
@@ -39,7 +40,7 @@ class Model:
 def test_algorithm_1(slope, seen):
     controller, expected = paper.new_controller(slope, 1.0), Model(slope)
     for x, y in seen:
-        paper._observe(controller.advance, float(x), float(y), -1, False)
+        observe(controller.advance, float(x), float(y), -1, False)
         expected.observe(x, y)
         assert controller.advance[0] == pytest.approx(expected.slope, rel=1e-6, abs=1e-6)
 
@@ -49,7 +50,7 @@ def test_equation_5_as_it_is_printed():
     controller = paper.new_controller(1.0, 1.0)
     mirrored = Model(1.0)
     for change, brought in [(2.0, 30.0), (1.0, -4.0), (-3.0, 8.0)]:
-        paper._observe(controller.bisect, change, brought, 1, False)
+        observe(controller.bisect, change, brought, 1, False)
         mirrored.observe(change, -brought)
         assert controller.bisect[0] == pytest.approx(mirrored.slope)
 
