@@ -144,7 +144,7 @@ def search(
     sources: global numbers, each once. dtype: of distances. delta: the length of steps, above 0; by
     default it adapts.
     """
-    from mgraph.shortest_paths.partitioned_predecessors import find_predecessors, refresh_ghosts
+    from mgraph.shortest_paths.partitioned_predecessors import find_predecessors
 
     if graph.backend == "gpu":
         from mgraph.shortest_paths.partitioned_delta_stepping_gpu import Search
@@ -180,7 +180,7 @@ def search(
         step = steps.delta
         is_little_left = steps.adapt(*exchange.all_reduce(state.settled_arcs()).tolist())
         if is_little_left and not graph.directed:
-            refresh_ghosts(exchange, graph, state.distance)
+            state.refresh_ghosts(exchange)
             state.pull()
         else:
             state.push()

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled_without_counts
+from mgraph.core.compiled import compiled, compiled_without_counts
+from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.rank_graph import RankGraph
 from mgraph.shortest_paths.problem import infinity_of
 
@@ -13,8 +14,8 @@ from mgraph.shortest_paths.problem import infinity_of
 _NOWHERE, _NEAR, _FAR = 0, 1, 2
 # Of the counts: where the near queue begins, the lengths of lists, and the arcs that `settle` sums.
 _BEGIN, _NEAR_COUNT, _FAR_COUNT, _TO_SEND, _SETTLED, _ARCS, _FIRST_ARCS = range(7)
-# Of an own vertex, bits: settled in this step; settled before at any time.
-_LISTED, _KNOWN = 1, 2
+# Of an own vertex, bits: settled in this step; at any time; and since ghosts got their distances.
+_LISTED, _KNOWN, _UNSENT = 1, 2, 4
 
 
 class Search:
@@ -72,10 +73,21 @@ class Search:
         cancellation.raise_if_cancelled()
         self._counts[_SETTLED] = 0
 
+    def refresh_ghosts(self, exchange: Exchange) -> None:
+        """Give ghosts the distances of their owners, where these have been settled since."""
+        graph = self._graph
+        messages = [
+            _pack(each, self._settled_bits, self.distance, graph.below) for each in graph.exports
+        ]
+        self._settled_bits &= _LISTED | _KNOWN
+        received = exchange.all_to_all(messages)
+        for ghosts, (positions, lengths) in zip(graph.ghost_ranges, received, strict=True):
+            _unpack(positions, lengths, self.distance[ghosts])
+
     def pull(self) -> None:
         """Relax the arcs from all settled vertices, by their mirrors in the others' rows.
 
-        ``distance`` has the owners' distances of ghosts; none of them waits any longer.
+        Ghosts that are settled have their distances; none of the others waits any longer.
         """
         self._settled_bits[self._settled[: self._counts[_SETTLED]] - self._graph.below] &= _KNOWN
         self._counts[_SETTLED] = 0
@@ -168,7 +180,7 @@ def _settle(
             counts[_SETTLED] += 1
             counts[_ARCS] += stop - begin
             counts[_FIRST_ARCS] += 0 if bits[row] & _KNOWN else stop - begin
-            bits[row] = _LISTED | _KNOWN
+            bits[row] = _LISTED | _KNOWN | _UNSENT
         length = distance[np.uint64(number)]
         for arc in range(np.uint64(begin), np.uint64(stop)):
             candidate = length + weights[arc]
@@ -189,7 +201,7 @@ def _push(
             break
         number = np.uint64(settled[i])
         row = np.uint64(np.int64(number) - own[0])
-        bits[row] = _KNOWN
+        bits[row] &= _KNOWN | _UNSENT
         length = distance[number]
         for arc in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
             candidate = length + weights[arc]
@@ -198,6 +210,25 @@ def _push(
             head = np.uint64(heads[arc])
             if candidate >= threshold and candidate < distance[head]:
                 _queue(head, candidate, distance, place, near, far, to_send, counts, own, threshold)
+
+
+@compiled
+def _pack(exports, bits, distance, below):
+    """Return the distances of own vertices that ghosts do not have yet, and where they belong."""
+    positions, lengths = np.empty(exports.size, np.uint32), np.empty(exports.size, distance.dtype)
+    count = 0
+    for i in range(exports.size):
+        row = np.uint64(exports[i])
+        if bits[row] & _UNSENT:
+            positions[count], lengths[count] = i, distance[below + row]
+            count += 1
+    return positions[:count], lengths[:count]
+
+
+@compiled_without_counts
+def _unpack(positions, lengths, distance):
+    for i in range(positions.size):
+        distance[np.uint64(positions[i])] = lengths[i]
 
 
 @compiled_without_counts

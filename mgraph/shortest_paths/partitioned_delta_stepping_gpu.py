@@ -8,8 +8,10 @@ from mgraph.core import cancellation, cancellation_gpu, primitives_gpu
 from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import copy_into
 from mgraph.cuda.source import Source, launch_resident, multiprocessors, resident_blocks
+from mgraph.partitioned.exchange import Exchange
 from mgraph.partitioned.rank_graph import RankGraph
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
+from mgraph.shortest_paths.partitioned_predecessors import refresh_ghosts
 from mgraph.shortest_paths.partitioned_predecessors_gpu import ghost_numbering
 from mgraph.shortest_paths.problem import infinity_of
 
@@ -136,10 +138,14 @@ class Search:
         """Relax the heavy arcs of the vertices that this step settled."""
         self._relax("delta_push")
 
+    def refresh_ghosts(self, exchange: Exchange) -> None:
+        """Give all ghosts the distances of their owners: links between GPUs are fast."""
+        refresh_ghosts(exchange, self._graph, self.distance)
+
     def pull(self) -> None:
         """Relax the arcs from all settled vertices, by their mirrors in the others' rows.
 
-        ``distance`` has the owners' distances of ghosts; none of them waits any longer.
+        Ghosts that are settled have their distances; none of the others waits any longer.
         """
         for bits in ("is_settled", "is_far"):
             primitives_gpu.fill(self._arrays[bits], 0)

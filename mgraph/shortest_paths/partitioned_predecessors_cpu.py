@@ -36,8 +36,8 @@ class Proposals:
         graph = self._graph
         first = np.array([graph.below, graph.owned, graph.first], np.int64)
         _find_in_rows(
-            *self._rows, self._distance, self._infinity, self._predecessor, first, graph.ghosts,
-            self._numbering, graph.weights is None, cancellation.cancel_flag(),
+            *self._rows, self._distance, self._infinity, self._predecessor, self._none, first,
+            graph.ghosts, self._numbering, graph.weights is None, cancellation.cancel_flag(),
         )  # fmt: skip
         cancellation.raise_if_cancelled()
 
@@ -144,8 +144,8 @@ def _global_number(number, first, ghosts, numbering):
 
 @compiled_without_counts
 def _find_in_rows(
-    indptr, heads, weights, distance, infinity, predecessor, first, ghosts, numbering, heads_ascend,
-    cancel_flag,
+    indptr, heads, weights, distance, infinity, predecessor, none, first, ghosts, numbering,
+    heads_ascend, cancel_flag,
 ):  # fmt: skip
     below, owned = first[0], first[1]
     for row in range(owned):
@@ -166,8 +166,12 @@ def _find_in_rows(
                 if heads_ascend:
                     break
         if smallest < np.uint64(heads.size + owned):
-            number = _global_number(np.int64(smallest), first, ghosts, numbering)
-            predecessor[below + row] = number
+            predecessor[below + row] = smallest
+    # In a loop of its own, whose reads do not wait for each other.
+    for number in range(below, below + owned):
+        if predecessor[number] != none:
+            found = np.int64(predecessor[number])
+            predecessor[number] = _global_number(found, first, ghosts, numbering)
 
 
 @compiled
