@@ -1,9 +1,11 @@
 """Copies between device and pinned host memory that overlap with work on both sides."""
 
+import ctypes
+import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,6 +13,20 @@ from mgraph import timings
 
 Item = TypeVar("Item")
 _PIECE_BYTES = 1 << 22  # of files that are copied to the device
+# From so many bytes on, by compiled code, which need not be loaded for less, in pieces that two of
+# all threads together stay in the processor's caches.
+_LONG_BYTES, _SHORT_PIECE = 1 << 25, 1 << 21
+
+
+class FileBytes(NamedTuple):
+    """The bytes of a file that is open.
+
+    read_into(begin, memory): fills a buffer; raises OSError if there are fewer. copy_pieces: what
+    ``core.file_pieces`` has for this file, or None.
+    """
+
+    read_into: Callable[[int, Any], None]
+    copy_pieces: Callable[..., bool] | None = None
 
 
 class _Staging(threading.local):
@@ -142,14 +158,12 @@ def device_memory(size: int) -> tuple[Any, Any]:
     return _device_memory(size), stream
 
 
-def fill_device(
-    ranges: Sequence[tuple[int, int, int]], read_into: Callable[[int, np.ndarray], None]
-) -> None:
+def fill_device(ranges: Sequence[tuple[int, int, int]], file: FileBytes) -> bool:
     """Copy ranges of a file to the device, on this thread's stream, and do not wait in the end.
 
-    ranges: the address of each, where it begins in the file, and its bytes. read_into(begin,
-    memory): reads from the file, while the piece before is copied. Pinned memory: two pieces per
-    thread, since it takes longer to allocate than to copy.
+    ranges: the address of each, where it begins in the file, and its bytes. A piece is read while
+    the one before is copied. Returns False if the system could not read or copy one. Raises
+    OSError. Pinned memory: two pieces per thread, since it takes longer to allocate than to copy.
     """
     import cupy
 
@@ -157,17 +171,32 @@ def fill_device(
     to_device, address = 1, pinned.ctypes.data  # cudaMemcpyHostToDevice
     copied = [cupy.cuda.Event(disable_timing=True) for _ in range(2)]
     stream.synchronize()  # the pieces' last user
+    if file.copy_pieces and sum(size for *_, size in ranges) >= _LONG_BYTES:
+        buffers = [(address + side * _SHORT_PIECE, copied[side].ptr) for side in range(2)]
+        table, places = np.array(ranges, np.int64), np.array(buffers, np.int64)
+        return file.copy_pieces(table, places, _SHORT_PIECE, stream.ptr, _driver_calls())
     side = 0
     for target, first, size in ranges:
         for begin in range(0, size, _PIECE_BYTES):
             count, place = min(_PIECE_BYTES, size - begin), side * _PIECE_BYTES
             copied[side].synchronize()
-            read_into(first + begin, pinned[place : place + count])
+            file.read_into(first + begin, pinned[place : place + count])
             cupy.cuda.runtime.memcpyAsync(
                 target + begin, address + place, count, to_device, stream.ptr
             )
             copied[side].record(stream)
             side = 1 - side
+    return True
+
+
+@functools.cache
+def _driver_calls() -> list[int | None]:
+    """Return the addresses of the functions that ``core.file_pieces`` calls."""
+    driver, system = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL(None)
+    functions = (
+        system.pread, driver.cuMemcpyHtoDAsync_v2, driver.cuEventRecord, driver.cuEventSynchronize
+    )  # fmt: skip
+    return [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
 
 
 def _device_memory(size: int) -> Any:

@@ -123,8 +123,8 @@ def _decode_on_gpu(decoder: Any, job: _Job, columns: list[Any]) -> bool:
     if any(group.chunks is None for group in job.groups):
         return False
     try:
-        with reading_bytes(job.part.folder, job.part.record.file) as read_into:
-            return bool(decoder.decode(job.groups, columns, read_into))
+        with reading_bytes(job.part.folder, job.part.record.file) as file:
+            return bool(decoder.decode(job.groups, columns, file))
     except (OSError, pa.ArrowException, StorageError, MemoryError):
         return False  # Arrow takes less memory, and says what is wrong
 

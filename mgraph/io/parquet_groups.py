@@ -2,13 +2,14 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mgraph.core.edges import COLUMNS
+from mgraph.cuda.transfer import FileBytes
 from mgraph.io.folder import Folder
 from mgraph.io.parquet import BLOCK_ROWS, open_file
 
@@ -95,15 +96,18 @@ def _read_fully(file: int, begin: int, memory: Any) -> None:
 
 
 @contextlib.contextmanager
-def reading_bytes(folder: Folder, name: str) -> Iterator[Callable[[int, Any], None]]:
-    """Yield ``read_into(begin, memory)``, which fills a buffer with a file's bytes.
-
-    Raises OSError if there are fewer.
-    """
+def reading_bytes(folder: Folder, name: str) -> Iterator[FileBytes]:
+    """Open a file of a folder, local or remote, for its bytes."""
     if not folder.is_remote:
         file = os.open(folder.path(name), os.O_RDONLY)
+
+        def copy_pieces(*arguments: Any) -> bool:
+            from mgraph.core.file_pieces import copy_pieces
+
+            return copy_pieces(file, *arguments)
+
         try:
-            yield lambda begin, memory: _read_fully(file, begin, memory)
+            yield FileBytes(lambda begin, memory: _read_fully(file, begin, memory), copy_pieces)
         finally:
             os.close(file)
         return
@@ -117,4 +121,4 @@ def reading_bytes(folder: Folder, name: str) -> Iterator[Callable[[int, Any], No
             if folder.call(read, len(memory)) < len(memory):
                 raise OSError(f"{folder}/{name} ends too early")
 
-        yield read_into
+        yield FileBytes(read_into)

@@ -5,14 +5,14 @@ for the device. Its memory: per thread that reads, the bytes of a call, what the
 to, and 1 % more.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from mgraph import timings
 from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import device_memory, fill_device
+from mgraph.cuda.transfer import FileBytes, device_memory, fill_device
 from mgraph.io.parquet_groups import ColumnChunk, RowGroup
 
 KERNELS = Source(__package__, "parquet_pages.cu")
@@ -37,12 +37,12 @@ class Decoder:
         self,
         groups: Sequence[RowGroup],
         columns: Sequence[Any],
-        read_into: Callable[[int, Any], None],
+        file: FileBytes,
     ) -> bool:
         """Decode row groups that have chunks, one behind the other, into columns on the device.
 
-        columns: one CuPy array per column, of the rows in sum. read_into(begin, memory): reads from
-        the file. Returns False if there is something that only Arrow understands, or can explain.
+        columns: one CuPy array per column, of the rows in sum. Returns False if there is something
+        that only Arrow understands, or can explain.
         """
         chunks, places, end = [], [], 0
         for group in groups:
@@ -68,7 +68,7 @@ class Decoder:
             for chunk, place in zip(chunks, places, strict=True)
         ]
         with timings.step(timings.READING), stream:
-            fill_device(ranges, read_into)
+            is_read = fill_device(ranges, file)
             memory[table_begin:][: table.size].set(table, stream=stream)
             capacity = np.uint32(page_capacity)
             arguments = memory[table_begin:], np.int32(len(chunks)), pages, capacity, counts
@@ -76,7 +76,7 @@ class Decoder:
             self._decompress((_BLOCKS,), (_THREADS,), (pages, counts))
             self._write((_BLOCKS,), (_THREADS,), (pages, counts))
             found = counts.get(stream=stream)  # waits
-        return not found[self._errors]
+        return is_read and not found[self._errors]
 
     def _describe(
         self,

@@ -54,7 +54,7 @@ from mgraph.shortest_paths.problem import infinity_of
 ARCS_SHARE = {"cpu": 1 / 64, "gpu": 1 / 16}
 FEW_ARCS = {"cpu": 1 << 18, "gpu": 1 << 22}  # per rank
 # Of a rank's vertices, that it expands before it sends.
-BUDGET_SHARE = {"cpu": 1 / 8, "gpu": 1 / 64}
+BUDGET_SHARE = {"cpu": 1 / 4, "gpu": 1 / 64}
 FEW_VERTICES = {"cpu": 1 << 12, "gpu": 1 << 18}
 # At most, of a step: while steps settle less than ``LITTLE`` of what they aim at, before half of
 # the arcs belong to settled vertices, and after. A step that has grown too long costs a core more
@@ -174,23 +174,27 @@ def search(
             for rank, (positions, lengths) in enumerate(received):
                 if rank != exchange.rank and positions.size:
                     state.receive(positions, lengths)
-        bound = _target_bound(exchange, state, own_targets, limits, threshold, infinity)
-        if bound < infinity or threshold > limits.cutoff:
-            break
-        step = steps.delta
-        is_little_left = steps.adapt(*exchange.all_reduce(state.settled_arcs()).tolist())
-        if is_little_left and not graph.directed:
-            state.refresh_ghosts(exchange)
-            state.pull()
-        else:
-            state.push()
-        threshold = _after(threshold, step, infinity)
-        if not exchange.all_reduce(state.advance(threshold))[0]:
+        arcs, first_arcs, settled = exchange.all_reduce(state.settled_in_step()).tolist()
+        if not settled + sent:
             nearest = exchange.all_reduce(np.array([state.nearest()], dtype), np.min)[0]
             if nearest == infinity:
                 break
             threshold = _after(nearest, steps.delta, infinity)
             state.advance(threshold)
+            continue
+        bound = _target_bound(exchange, state, own_targets, limits, threshold, infinity)
+        if bound < infinity or threshold > limits.cutoff:
+            break
+        step = steps.delta
+        is_little_left = steps.adapt(arcs, first_arcs)
+        if is_little_left and not graph.directed:
+            state.refresh_ghosts(exchange)
+            state.pull()
+        else:
+            state.push()
+        # Ranks do not wait here: one that has pushed or pulled less than others settles earlier.
+        threshold = _after(threshold, step, infinity)
+        state.advance(threshold)
     distance = state.finish(bound)
     del state  # its memory
     predecessor = None

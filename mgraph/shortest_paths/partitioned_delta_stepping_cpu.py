@@ -58,11 +58,11 @@ class Search:
         cancellation.raise_if_cancelled()
         return bool(self._counts[_NEAR_COUNT] == 0)
 
-    def settled_arcs(self) -> tuple[int, int]:
-        """Return the arcs of vertices that this step settled, and of those settled first by it."""
+    def settled_in_step(self) -> tuple[int, int, int]:
+        """Return the arcs of the settled vertices, of those settled first now, and how many."""
         arcs, first_arcs = self._counts[_ARCS:].tolist()
         self._counts[_ARCS:] = 0
-        return arcs, first_arcs
+        return arcs, first_arcs, int(self._counts[_SETTLED])
 
     def push(self) -> None:
         """Relax the heavy arcs of the vertices that this step settled."""
@@ -124,11 +124,10 @@ class Search:
         far = far[self._place[far] == _FAR]
         return self.distance[far].min(initial=self._infinity)
 
-    def advance(self, threshold: Any) -> int:
-        """Queue the far numbers that are within the threshold now; return how many are near."""
+    def advance(self, threshold: Any) -> None:
+        """Queue the far numbers that are within the threshold now."""
         self._threshold = threshold
         _advance(*self._queues, self._counts, self._range, threshold)
-        return int(self._counts[_NEAR_COUNT] + self._counts[_TO_SEND])
 
     def lengths(self, positions: np.ndarray) -> np.ndarray:
         """Return the tentative distances of own vertices."""

@@ -129,10 +129,10 @@ class Search:
         self._found, near = self._read()
         return not near
 
-    def settled_arcs(self) -> tuple[int, int]:
-        """Return the arcs of vertices that this step settled, and of those settled first by it."""
+    def settled_in_step(self) -> tuple[int, int, int]:
+        """Return the arcs of the settled vertices, of those settled first now, and how many."""
         found = self._found
-        return int(found["settled_arcs"]), int(found["first_arcs"])
+        return int(found["settled_arcs"]), int(found["first_arcs"]), int(found["settled"])
 
     def push(self) -> None:
         """Relax the heavy arcs of the vertices that this step settled."""
@@ -201,15 +201,13 @@ class Search:
         key = nearest.get()[0]
         return self._infinity if key == none else np.array(key).view(self._dtype)[()]
 
-    def advance(self, threshold: Any) -> int:
-        """Queue the far numbers that are within the threshold now; return how many are near."""
+    def advance(self, threshold: Any) -> None:
+        """Queue the far numbers that are within the threshold now."""
         old, self._threshold = self._to_key(self._threshold), threshold
         count = primitives_gpu.full(1, 0, np.uint64)
         self._launch_wide("delta_advance", old, self._other_far, count)
         self._arrays["far"], self._other_far = self._other_far, self._arrays["far"]
         copy_into(self._counts_of["far"], count)
-        counts, near = self._read()
-        return near + int(counts["to_send"])
 
     def _read(self) -> tuple[Any, int]:
         """Return the lengths of lists, and what the near queue has: vertices and pieces."""

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mgraph.core.edges import COLUMNS
+from mgraph.cuda.transfer import FileBytes
 from mgraph.io import parquet_groups, parquet_pages_gpu
 from mgraph.io.folder import Folder
 from tests import emulator
@@ -26,10 +27,11 @@ def device():
     def device_memory(size):
         return emulator.poisoned(size, np.uint8).view(DeviceArray), contextlib.nullcontext()
 
-    def fill_device(ranges, read_into):
+    def fill_device(ranges, file):
         for target, first, size in ranges:
             memory = (ctypes.c_uint8 * size).from_address(target)
-            read_into(first, np.frombuffer(memory, np.uint8))
+            file.read_into(first, np.frombuffer(memory, np.uint8))
+        return True
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet_pages_gpu, "device_memory", device_memory)
@@ -81,14 +83,14 @@ def decode(path, dtypes, change=None):
         memory[GUARD:-GUARD].view(dtype).view(DeviceArray)
         for memory, dtype in zip(guarded, dtypes, strict=True)
     ]
-    with parquet_groups.reading_bytes(folder, name) as read_into:
+    with parquet_groups.reading_bytes(folder, name) as file:
 
         def read(begin, memory):
-            read_into(begin, memory)
+            file.read_into(begin, memory)
             if change:
                 change(memory)
 
-        is_decoded = parquet_pages_gpu.Decoder().decode(groups, columns, read)
+        is_decoded = parquet_pages_gpu.Decoder().decode(groups, columns, FileBytes(read))
     for memory in guarded:
         assert (memory[:GUARD] == 0xA5).all()
         assert (memory[-GUARD:] == 0xA5).all()
