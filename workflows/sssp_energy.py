@@ -57,8 +57,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--symmetrise", action="store_true")
     parser.add_argument("--seconds", type=float, default=3.0, help="minimum per setting")
     parser.add_argument(
-        "--deltas", type=parse_numbers, default=[1, 4, 16, 64], help="times 32·w/d of the graph"
-    )
+        "--deltas", type=parse_numbers, default=[1 / 16, 1 / 4, 1, 4, 16, 64],
+        help="times 32·w/d of the graph",
+    )  # fmt: skip
     parser.add_argument("--set-points", type=parse_numbers, default=[1e4, 1e5, 1e6, 1e7])
     options = parser.parse_args(argv)
 

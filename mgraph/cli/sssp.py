@@ -1,7 +1,7 @@
 """``mgraph sssp``: shortest paths from one source in this process, or from many over a cluster."""
 
 import sys
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -34,7 +34,7 @@ from mgraph.cli.options import (
 from mgraph.cli.preparation import preparing
 from mgraph.compilation import Stopwatch
 from mgraph.core.arrays import on_gpu
-from mgraph.core.choices import Ids, Partition, SsspMethod
+from mgraph.core.choices import Ids, Partition, SsspController, SsspMethod
 from mgraph.core.formatting import (
     digits_of,
     format_parts,
@@ -99,6 +99,21 @@ def read_sources(file: str) -> list[str]:
     group=METHOD,
     help="Arcs per iteration that self_tuning aims at; on a GPU those of all hops of a wave.  "
     "[default: what keeps the device busy]",
+)
+@option(
+    "--controller",
+    type=click.Choice(get_args(SsspController)),
+    group=METHOD,
+    help="What moves the threshold of self_tuning; paper: to the letter, on a CPU.  "
+    "[default: mgraph]",
+)
+@option(
+    "--hops",
+    type=NUMBER,
+    metavar="H",
+    group=METHOD,
+    help="Hops per iteration of near_far and self_tuning, at most; 1 as in the paper.  "
+    "[default: 1 on a CPU; up to 128 on a GPU]",
 )
 @option(
     "--power-limit",
@@ -191,7 +206,9 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
         ("scheduler", "scheduler_file", "workers", "dashboard"),
         "applies to many sources, to one with --out, or with --partition always",
     )
-    names = ("method", "delta", "set_point", "power_limit", "heap_threshold")
+    names = (
+        "method", "delta", "set_point", "power_limit", "heap_threshold", "controller", "hops",
+    )  # fmt: skip
     check_options(*(options[name] for name in names))
     from mgraph.io.vertex_names import VertexNames
 
@@ -203,8 +220,8 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
         check_figure(options["plot"])
     if options["trace"]:
         check_file(options["trace"], options["overwrite"])
-    backend = prefer_backend(options["method"], options["backend"])
-    names = ("method", "cutoff", "delta", "set_point", "heap_threshold")
+    backend = prefer_backend(options["method"], options["backend"], options["controller"])
+    names = ("method", "cutoff", "delta", "set_point", "heap_threshold", "controller", "hops")
     method_options = {name: options[name] for name in names}
     method_options["trace"] = bool(options["trace"] or options["plot"])
     method_options["predecessors"] = options["path"]
@@ -290,7 +307,10 @@ def _least_weight(graph: "mgraph.Graph", u: int, v: int) -> Any:
 
 
 def _search_over_cluster(location: str, source: str | None, options: dict[str, Any]) -> None:
-    refuse(("targets", "path", "trace", "plot"), "applies to one --source without --out")
+    refuse(
+        ("targets", "path", "trace", "plot", "controller", "hops"),
+        "applies to one --source without --out",
+    )
     if options["random"] is None:
         refuse(("seed",), "needs --random")
     if options["out"] is None:

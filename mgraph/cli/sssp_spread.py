@@ -22,7 +22,9 @@ from mgraph.core.formatting import (
 )
 from mgraph.errors import MgraphError
 
-_OF_ONE_DEVICE = ("method", "set_point", "heap_threshold", "trace", "plot")
+_OF_ONE_DEVICE = (
+    "method", "set_point", "controller", "hops", "heap_threshold", "trace", "plot",
+)  # fmt: skip
 
 
 def find_reason(location: str, options: dict[str, Any]) -> str | None:

@@ -20,11 +20,17 @@ from mgraph.errors import DeviceError
 from mgraph.heap import batch_heap_gpu
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import FEW_ARCS, infinity_of
-from mgraph.shortest_paths.self_tuning import PARTITIONS, controller_defines, length_unit, min_step
+from mgraph.shortest_paths.self_tuning import (
+    MAX_HOPS,
+    PARTITIONS,
+    controller_defines,
+    length_unit,
+    min_step,
+)
 from mgraph.shortest_paths.trace import FIELDS
 
 THREADS = 1024  # per block; one block per multiprocessor
-HOPS = 16, 128  # the minimum and the maximum in an iteration with few arcs
+HOPS = 16, MAX_HOPS  # the minimum and the maximum in an iteration with few arcs
 # Entries per vertex in each side of the near queue, and in the far queue. Where memory is short:
 # the ratio of the far queue's to one side's, and the share of free memory that they may take.
 NEAR_SLOTS, FAR_SLOTS, FAR_TO_NEAR, MEMORY_SHARE = 4, 6, 2.5, 0.7

@@ -84,6 +84,7 @@ class SearchOptions(NamedTuple):
     trace: bool
     concurrency: int | None
     controller: str | None = None
+    hops: int | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Kernels receive them as macros. ``self_tuning_cpu.py`` explains what they are fo
 
 import math
 
+MAX_HOPS = 128  # of an iteration, on a GPU
 PARTITIONS = 16  # of the far queue
 BOOTSTRAP_ITERATIONS = 5
 GUARD = 2.0  # slopes stay within this factor of the last observation

@@ -19,6 +19,7 @@ from mgraph.io.as_graph import as_graph
 from mgraph.shortest_paths.power_governor import PowerGovernor
 from mgraph.shortest_paths.problem import SearchOptions, SearchRequest, check_request
 from mgraph.shortest_paths.result import ShortestPaths
+from mgraph.shortest_paths.self_tuning import MAX_HOPS
 
 METHODS = (
     "auto", "bfs", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning", "heap",
@@ -41,6 +42,7 @@ def sssp(
     delta: float | None = None,
     set_point: float | None = None,
     controller: SsspController | None = None,
+    hops: int | None = None,
     power_limit: float | PowerGovernor | None = None,
     heap_threshold: int | None = None,
     trace: bool = False,
@@ -60,7 +62,7 @@ def sssp(
         ``bfs`` (without weights), ``dijkstra`` (CPU only), ``frontier_node``, ``frontier_edge``,
         ``near_far``, ``self_tuning`` or ``heap``. By default the fastest that measurements found:
         bfs without weights, dijkstra on a CPU and self_tuning on a GPU, or the method to which
-        ``delta``, ``set_point``, ``controller`` or ``trace`` belongs.
+        ``delta``, ``set_point``, ``controller``, ``hops`` or ``trace`` belongs.
     backend : {"auto", "cpu", "gpu"}, default "auto"
         By default where it is fastest. A graph on the CPU is searched on a GPU if there is one, the
         graph fits in its memory, there is enough work, and the method is not dijkstra. One search
@@ -80,11 +82,14 @@ def sssp(
         The step of near_far's threshold. By default 32·w/d, of mean weight w and mean degree d.
     set_point : float, optional
         For self_tuning: the arcs per iteration to aim at, P in the paper. By default chosen for
-        the device. On a GPU an iteration has up to 128 hops where few arcs are under way (roads,
-        grids), and the set-point counts the arcs of all hops.
+        the device. The arcs of all hops of an iteration count.
     controller : {"mgraph", "paper"}, optional
         For self_tuning: ``paper`` follows the paper to the letter, for experiments on a CPU. Its
         trace counts as X2 the updates of vertices, and on many graphs it does not come to an end.
+    hops : int, optional
+        For near_far and self_tuning: how many times at most an iteration expands what it has
+        found near. By default 1 on a CPU, which has no other, and on a GPU up to 128 where few arcs
+        are under way (roads, grids); 1 there as well for the paper's iterations.
     power_limit : float, optional
         For self_tuning with many sources on a GPU: move the set-point to keep to this many watts,
         and pause where that is not enough. A ``PowerGovernor`` goes on from its last state.
@@ -153,7 +158,7 @@ def sssp(
     request = check_request(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
-    check_options(method, delta, set_point, power_limit, heap_threshold, controller)
+    check_options(method, delta, set_point, power_limit, heap_threshold, controller, hops)
     if method == "bfs" and graph.weights is not None:
         raise UsageError(
             "bfs counts arcs, and this graph has weights; use another method", parameter="method"
@@ -167,7 +172,7 @@ def sssp(
         )
     options = SearchOptions(
         method, predecessors, delta, set_point, power_limit, heap_threshold, trace, concurrency,
-        controller,
+        controller, hops,
     )  # fmt: skip
     if controller == "paper" and backend == "auto" and graph.backend == "cpu":
         backend = "cpu"
@@ -184,6 +189,8 @@ def sssp(
             "the paper's controller runs on the CPU; move the graph with graph.to_cpu()",
             parameter="controller",
         )
+    if device == "cpu" and hops is not None and hops > 1:
+        raise UsageError(f"on a CPU an iteration has 1 hop (got {hops})", parameter="hops")
     if device == "gpu":
         from mgraph.shortest_paths import sssp_gpu
 
@@ -222,7 +229,7 @@ def _is_any_method(request: SearchRequest, options: SearchOptions) -> bool:
     """Return whether there is one search, by whatever method is the fastest."""
     belongs_to_a_method = (
         options.delta, options.set_point, options.power_limit, options.heap_threshold,
-        options.trace, options.controller,
+        options.trace, options.controller, options.hops,
     )  # fmt: skip
     is_single = len(request.sources) == 1
     return is_single and options.method == "auto" and not any(belongs_to_a_method)
@@ -235,7 +242,7 @@ def _choose_cpu_method(graph: Graph, options: SearchOptions) -> str:
     """
     if options.delta:
         return "near_far"
-    if options.set_point or options.controller or options.trace:
+    if options.set_point or options.controller or options.hops or options.trace:
         return "self_tuning"
     return "bfs" if graph.weights is None else "dijkstra"
 
@@ -247,7 +254,10 @@ def _choose_gpu_method(request: SearchRequest, options: SearchOptions) -> str:
     """
     if options.delta:
         return "near_far"
-    is_free = not (options.set_point or options.controller or options.power_limit or options.trace)
+    of_self_tuning = (
+        options.set_point, options.controller, options.hops, options.power_limit, options.trace
+    )  # fmt: skip
+    is_free = not any(of_self_tuning)
     is_single = len(request.sources) == 1
     return "bfs" if is_free and is_single and request.prefers_bfs else "self_tuning"
 
@@ -259,6 +269,7 @@ def check_options(
     power_limit: float | PowerGovernor | None = None,
     heap_threshold: int | None = None,
     controller: str | None = None,
+    hops: int | None = None,
 ) -> None:
     """Raise UsageError for options that are wrong, or that belong to another method."""
     check_choice("method", method, METHODS)
@@ -286,15 +297,24 @@ def check_options(
             raise UsageError(f"{name} belongs to method self_tuning, and delta to near_far")
         if method not in ("auto", "self_tuning"):
             raise UsageError(f"{name} belongs to method self_tuning (the method is {method})")
+    if hops is not None and not 1 <= hops <= MAX_HOPS:
+        raise UsageError(f"hops must be from 1 to {MAX_HOPS} (got {hops})", parameter="hops")
+    if hops is not None and method not in ("auto", "near_far", "self_tuning"):
+        raise UsageError(
+            f"hops belongs to methods near_far and self_tuning (the method is {method})"
+        )
+    if hops is not None and power_limit is not None:
+        raise UsageError("with power_limit, iterations have as many hops as is fastest")
     if controller == "paper" and power_limit is not None:
         raise UsageError("power_limit belongs to the controller mgraph")
     if set_point is not None and power_limit is not None:
         raise UsageError("power_limit moves the set-point itself; give power_limit or set_point")
 
 
-def prefer_backend(method: str, backend: Backend) -> Backend:
+def prefer_backend(method: str, backend: Backend, controller: str | None = None) -> Backend:
     """Return the backend to ask for: ``auto`` is ``cpu`` for a method that has no other."""
-    return "cpu" if method == "dijkstra" and backend == "auto" else backend
+    is_of_cpu = method == "dijkstra" or controller == "paper"
+    return "cpu" if is_of_cpu and backend == "auto" else backend
 
 
 def check_backend(backend: Backend, method: str, power_limit: float | PowerGovernor | None) -> None:

@@ -231,6 +231,7 @@ def _search_by_near_far(
             cutoff=request.cutoff,
             delta=delta,
             set_point=set_point,
+            hops=options.hops,
             targets=request.targets if request.targets.size else None,
             stop_at_first=request.stop_at_first,
             trace_rows=TRACE_ROWS if options.trace else 0,
