@@ -3,7 +3,7 @@
     python workflows/cuppa_experiments.py OUT [--edges 2e9] [--only 3,7,…] [--scheduler ADDRESS]
 
 Source: M. Alam, K. S. Perumalla, P. Sanders, "Novel parallel algorithms for fast multi-GPU-based
-generation of massive scale-free networks", section 5. Its largest graphs have 2·10^9 edges; here
+generation of massive scale-free networks", section 5. Most of its graphs have 2·10^9 edges; here
 --edges, by default as many on a GPU and 2·10^7 on CPUs, where cuppa, like copy, uses one core. OUT
 has for each figure a table, figure_N.parquet, and a plot, figure_N.png; tables.md has all tables,
 of degree distributions one line per graph. Figure 16 comes first, since its cluster may be missing.

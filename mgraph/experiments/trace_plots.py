@@ -1,9 +1,10 @@
 """Plots of traces: the figures of the paper on self-tuning shortest paths, on any graph.
 
 Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm"
-(IPDPS 2018), figures 1, 2, 3 and 5. Parallelism is X2: in the paper, and on a CPU, the arcs of an
-iteration's frontier. On a GPU an iteration may be a wave of up to 128 hops (roads, grids), and X2
-is the arcs of all of them, more than are relaxed at a time; the labels say so.
+(IPDPS 2018), figures 1, 2, 3 and 5. Parallelism is X2: here the arcs of an iteration's
+frontier; the paper's text has them in one place and the vertices after advance in another. On
+a GPU an iteration may be a wave of up to 128 hops (roads, grids), unless ``hops`` is 1, and X2 is
+the arcs of all of them, more than are relaxed at a time; the labels say so.
 """
 
 import os

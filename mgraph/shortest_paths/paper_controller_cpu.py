@@ -17,8 +17,9 @@ are within the threshold δ. Then
             is empty, the other one takes its place, and a new one begins
 
 Where the text leaves something open: d begins as the mean degree and δ as the mean weight, as the
-first bound does. Where an equation divides by 0, nothing changes. Two partitions are enough, since
-only the last one's bound makes a new one.
+first bound does. Where an equation divides by 0, nothing changes. Two partitions are enough: of
+them a decision reads the size and the bound of the nearer one alone, in the first five iterations;
+the text has the bounds of those behind move as well, and new ones begin there.
 
 Nothing makes δ reach the nearest vertex of the far queue, so that a search may not come to an end:
 it is given up after ``MAX_ITERATIONS``. ``CHANGES`` are what ``self_tuning_cpu`` does otherwise,

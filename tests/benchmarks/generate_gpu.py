@@ -57,9 +57,10 @@ def device_seconds(model, part, with_src=False):
 def memory():
     half_billion = small(500_000_000)
     cases = [
-        *((CopyModel(half_billion, 4, p), None) for p in (0.5, 0.01, 0.1, 0.9, 1.0)),
+        *((CopyModel(half_billion, 4, p), None) for p in (0.5, 0.01, 0.1, 0.25, 0.9, 1.0)),
         (CopyModel(half_billion, 1), None),
         (CopyModel(half_billion // 2, 8), None),
+        (CopyModel(small(300_000_000), 7), None),
         (CopyModel(half_billion // 8, 32), None),
         (CopyModel(small(10_000_000), 33), None),
         (CopyModel(small(1_000_000, 3000), 1000), None),
