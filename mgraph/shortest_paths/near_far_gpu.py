@@ -18,19 +18,13 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.errors import DeviceError
 from mgraph.heap import batch_heap_gpu
+from mgraph.shortest_paths import self_tuning
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import FEW_ARCS, infinity_of
-from mgraph.shortest_paths.self_tuning import (
-    MAX_HOPS,
-    PARTITIONS,
-    controller_defines,
-    length_unit,
-    min_step,
-)
 from mgraph.shortest_paths.trace import FIELDS
 
 THREADS = 1024  # per block; one block per multiprocessor
-HOPS = 16, MAX_HOPS  # the minimum and the maximum in an iteration with few arcs
+HOPS = 16, self_tuning.MAX_HOPS  # the minimum and the maximum in an iteration with few arcs
 # Entries per vertex in each side of the near queue, and in the far queue. Where memory is short:
 # the ratio of the far queue's to one side's, and the share of free memory that they may take.
 NEAR_SLOTS, FAR_SLOTS, FAR_TO_NEAR, MEMORY_SHARE = 4, 6, 2.5, 0.7
@@ -48,7 +42,7 @@ def search_defines(weight: str, length: str, heaps: bool) -> dict[str, str]:
         "MGRAPH_HEAPS": str(int(heaps)),
         "MGRAPH_TRACE_COLUMNS": str(len(FIELDS)),
     }
-    return {**length_defines(weight, length), **controller_defines(), **macros}
+    return {**length_defines(weight, length), **self_tuning.controller_defines(), **macros}
 
 
 KERNELS = Source(
@@ -205,7 +199,7 @@ class Searcher:
         near = min(NEAR_SLOTS, slots / (2 + FAR_TO_NEAR))
         far = min(FAR_SLOTS, FAR_TO_NEAR * near)
         near_capacity = min(int(near * self._share) + 16384, self._declared.max_near)
-        far_capacity = int(far * self._share) + 2 * PARTITIONS * MIN_CHUNK_ENTRIES
+        far_capacity = int(far * self._share) + 2 * self_tuning.PARTITIONS * MIN_CHUNK_ENTRIES
         chunk = -(-far_capacity // CHUNKS // MIN_CHUNK_ENTRIES) * MIN_CHUNK_ENTRIES
         return near_capacity, max(MIN_CHUNK_ENTRIES, chunk)
 
@@ -387,7 +381,7 @@ class Searcher:
             enough = 0 if delta > 0 else round(4 * aim / (self.blocks * THREADS))
             hops = max(HOPS[0], min(enough, HOPS[1]))
         is_integer = self.length.kind == "i"
-        unit = length_unit(mean_weight, is_integer=is_integer or delta > 0)
+        unit = self_tuning.length_unit(mean_weight, is_integer=is_integer or delta > 0)
         options = {
             "delta": delta,
             "unit": unit,
@@ -395,7 +389,7 @@ class Searcher:
             "set_point": 0.0 if delta > 0 else aim,
             "mean_degree": self.graph.num_arcs / max(self.graph.n, 1),
             "mean_weight": mean_weight / unit,
-            "min_step": min_step(mean_weight, unit, is_integer=is_integer),
+            "min_step": self_tuning.min_step(mean_weight, unit, is_integer=is_integer),
             "max_hops": hops,
             "max_iterations": max_iterations,
             "patience": 1e9 * patience.seconds,

@@ -88,8 +88,8 @@ def sssp(
         trace counts as X2 the updates of vertices, and on many graphs it does not come to an end.
     hops : int, optional
         For near_far and self_tuning: how many times at most an iteration expands what it has
-        found near. By default 1 on a CPU, which has no other, and on a GPU up to 128 where few arcs
-        are under way (roads, grids); 1 there as well for the paper's iterations.
+        found near. By default 1 on a CPU, which has no other, and on a GPU up to 128 hops where few
+        arcs are under way (roads, grids); 1 there as well for the paper's iterations.
     power_limit : float, optional
         For self_tuning with many sources on a GPU: move the set-point to keep to this many watts,
         and pause where that is not enough. A ``PowerGovernor`` goes on from its last state.
