@@ -185,3 +185,18 @@ def test_a_search_without_patience_gives_up():
         searcher, launched = launch(graph, [0], set_point=10.0, patience=patience)
         assert not searcher.gave_up(launched)
         np.testing.assert_array_equal(launched.distance[0], expected_distances(graph, [0]))
+
+
+@pytest.mark.parametrize("options", [{"delta": 50.0}, {"set_point": 20.0}], ids=str)
+def test_an_iteration_has_as_many_hops_as_it_may(options):
+    """On a chain of arcs, one hop expands one vertex."""
+    edges = EdgeList(np.arange(100), np.arange(1, 101), np.ones(100, np.int32))
+    chain = from_edges(edges, directed=True, backend="cpu")
+    iterations = {}
+    for hops in (1, 16):
+        _, launched = launch(chain, [0], hops=hops, trace_rows=200, **options)
+        np.testing.assert_array_equal(launched.distance[0], np.arange(101))
+        iterations[hops] = int(launched.iterations[0])
+        expanded = launched.trace[1 : iterations[hops] + 1, FIELDS.index("x1")]
+        assert expanded.max() <= hops
+    assert iterations[1] >= 100 > 4 * iterations[16]
