@@ -20,11 +20,11 @@ heavy; rows ascend by weight, so that a vertex's light arcs are the first of its
              near vertices left, or if more was sent than may be late.
     push     relax the heavy arcs of the vertices that this step has settled; or
     pull     if the vertices that are not settled have few arcs: every rank sends the distances of
-             its vertices that are ghosts elsewhere, and each vertex that is not settled takes the
-             best length from settled ones by its own row, where each arc has its mirror. It reads
-             the arcs that are lighter than the best length so far.
-    advance  move the threshold by a step, or from the nearest far vertex of any rank if it is
-             farther; far vertices within it become near
+             its settled vertices that are ghosts elsewhere, and each vertex that is not settled
+             takes the best length from settled ones by its own row, where each arc has its mirror.
+             It reads the arcs that are lighter than the best length so far.
+    advance  move the threshold by a step, or from the nearest far vertex of any rank after a step
+             that found no near vertex; far vertices within it become near
 
 A step that is too long makes work: of R-MAT at scale 26, nearly all distances lie within 0.1 of
 each other. One that is too short makes rounds. So a step is short at first, and adapts to the arcs
@@ -37,9 +37,10 @@ its source. Predecessors come from distances afterwards (``partitioned_predecess
 Cost: on R-MAT of scale 21 in two ranks, a vertex is expanded 1.6 times, and a quarter of the arcs
 are relaxed: 4 % as light ones, 14 to 18 % by pushing and 4 % by pulling. Without pulling nearly all
 would be pushed. There are 27 to 30 rounds, 75 if none may be late and steps grow slowly. Bytes
-sent: 4 and a distance for each ghost that is improved, per round, and a distance per ghost to pull.
-Memory per rank, with distances of 8 bytes: on cores at most 17 bytes per own vertex and ghost; on a
-GPU 36 per own vertex and 20 per ghost.
+sent: 4 and a distance for each ghost that is improved, per round; to pull, a distance per ghost on
+a GPU, and on cores 4 and a distance for each ghost that was settled since the last pull. Memory per
+rank, with distances of 8 bytes: on cores at most 17 bytes per own vertex and ghost; on a GPU 36 per
+own vertex and 20 per ghost.
 """
 
 from collections.abc import Sequence
