@@ -5,10 +5,13 @@ import re
 
 import pytest
 
+from tests.benchmarks.commands import commands_in
+
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "papers").glob("*.md"))
 FILE = re.compile(r"`((?:mgraph|workflows|tests|docs)/[\w./-]+)`(: `[^`|/]+`(?:, `[^`|/]+`)*)?")
 NAME = re.compile(r"`([A-Za-z_][\w.:]*)")
+PROGRAM = re.compile(r"python (?:-m (tests\.benchmarks\.\w+)|(workflows/\w+\.py))(.*)")
 WORD = re.compile(r"\w+")
 COLUMNS = {"Algorithms and equations": 3, "Figures and tables": 5, "Claims": 3}
 
@@ -36,6 +39,18 @@ def test_what_is_cited_exists(page):
         assert path.exists(), file
         text = path.read_text() if names else ""
         assert not [name for name in names if name not in text], file
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_name_programs_that_exist_and_their_words(page):
+    """Other tests run them: tests/workflows each figure, tests/benchmarks each benchmark."""
+    commands = [command for command in commands_in(page.read_text()) if PROGRAM.match(command)]
+    assert commands
+    for command in commands:
+        module, script, rest = PROGRAM.match(command).groups()
+        text = (ROOT / (script or module.replace(".", "/") + ".py")).read_text()
+        words = [word for word in rest.split() if re.fullmatch(r"(--)?[a-z_]{3,}[a-z_-]*", word)]
+        assert not [word for word in words if word not in text.replace("_", "-") + text], command
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -16,7 +16,8 @@ GPU = "python -m tests.benchmarks."
 _COMMAND = re.compile(r"(\$ )?(time )?(python -m|python \S+\.py|pytest|mgraph [a-z]+)( |$)")
 # Pages of whole commands, and others that name benchmarks among what users type.
 _BENCHMARKS = re.compile(r"python (-m tests\.|workflows/)|pytest .*(-k|-m|tests/)")
-_SETTINGS = ("CONTRIBUTING.md", "workflows/README.md")  # whose commands other tests are about
+# Pages, and docs/papers, whose commands other tests are about.
+_SETTINGS = ("CONTRIBUTING.md", "workflows/README.md")
 
 
 class Tiny(NamedTuple):
@@ -230,7 +231,7 @@ def named():
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True)
     files = listed.stdout.split() or [str(p.relative_to(ROOT)) for p in ROOT.rglob("*.md")]
     for file in files:
-        if file.endswith(_SETTINGS):
+        if file.endswith(_SETTINGS) or file.startswith("docs/papers/"):
             continue
         for command in commands_in((ROOT / file).read_text()):
             if file.endswith("BENCHMARKS.md") or _BENCHMARKS.match(command):
