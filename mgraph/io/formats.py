@@ -25,6 +25,7 @@ from mgraph.io.tables.sparse_ids import UnnumberedError
 from mgraph.io.tables.table_files import (
     ARROW_ENDINGS,
     TEXT_ENDINGS,
+    TRIPLES_ENDINGS,
     find_files,
     has_pattern,
     holds_tables,
@@ -91,6 +92,10 @@ FORMATS = {
     ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True, reads_attributes=True),
     **dict.fromkeys(TEXT_ENDINGS, _EDGE_LIST),
     **dict.fromkeys((".csv", ".tsv"), _EDGE_LIST._replace(attributes=("edges",))),
+    **dict.fromkeys(
+        TRIPLES_ENDINGS,
+        Format("N-Triples", "mgraph.io.edge_text", is_writable=False, is_table=True),
+    ),
     **dict.fromkeys(
         ARROW_ENDINGS, Format("Arrow", "mgraph.io.edge_arrow", attributes=("edges",), is_table=True)
     ),

@@ -211,10 +211,10 @@ def read_graph(
     location : str or path, or a sequence of them
         A folder or ``s3://`` address of Parquet files, written by mgraph or another program; a file
         whose name ends in .parquet, .arrow or .feather, in .csv, .tsv, .txt, .edges, .edgelist,
-        .el, .wel, .ncol or .snap (text with an edge per line), .gr, .max, .min, .asn, .col or .clq
-        (DIMACS; .gr also PACE), .mtx (Matrix Market), .graph or .metis (METIS), .graphml, .gexf,
-        .json (node-link), .graph500 or .stp (SteinLib), perhaps followed by .gz, .bz2, .xz or .zst;
-        a pattern such as ``"roads/*.csv"``; or a sequence of files of one kind.
+        .el, .wel, .ncol or .snap (text with an edge per line), .nt (N-Triples), .gr, .max, .min,
+        .asn, .col or .clq (DIMACS; .gr also PACE), .mtx (Matrix Market), .graph or .metis (METIS),
+        .graphml, .gexf, .json (node-link), .graph500 or .stp (SteinLib), perhaps followed by .gz,
+        .bz2, .xz or .zst; a pattern such as ``"roads/*.csv"``; or a sequence of files of one kind.
     symmetrise : bool, default False
         Take each arc of a directed graph for both directions.
     drop_loops : bool, default False

@@ -17,7 +17,7 @@ from mgraph.core.edges import COLUMNS
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.folder import Folder
 from mgraph.io.manifest import Manifest
-from mgraph.io.tables import arrow_files, column_names
+from mgraph.io.tables import arrow_files, column_names, ntriples
 from mgraph.io.tables.arrow_files import ArrowTable, ParquetTable
 from mgraph.io.tables.column_names import Columns
 from mgraph.io.tables.table_files import (
@@ -184,7 +184,7 @@ class _Surveyed(NamedTuple):
 def _check_alike(one: _Surveyed, other: _Surveyed) -> None:
     """Raise DatasetError unless two files have the same columns and direction."""
     differ: tuple[str, Sequence[str], Sequence[str]]
-    if one.columns[:2] != other.columns[:2] and one.file.kind != "text":
+    if one.columns[:2] != other.columns[:2] and one.file.kind not in ("text", "triples"):
         differ = "ends", one.columns[:2], other.columns[:2]
     elif (one.columns.weight is None) != (other.columns.weight is None):
         differ = "weights", [one.columns.weight or "none"], [other.columns.weight or "none"]
@@ -204,7 +204,7 @@ def _check_alike(one: _Surveyed, other: _Surveyed) -> None:
 
 def _survey(file: TableFile, options: TableOptions) -> _Surveyed:
     try:
-        if file.kind == "text":
+        if file.kind in ("text", "triples"):
             return _survey_text(file, options)
         return _survey_arrow(file, options)
     except UsageError as error:
@@ -215,7 +215,10 @@ def _survey(file: TableFile, options: TableOptions) -> _Surveyed:
 
 def _survey_text(file: TableFile, options: TableOptions) -> _Surveyed:
     head = read_head(file.folder, file.name)
-    layout = find_layout(head.cleaned, options.request, options.delimiter, options.text_ids)
+    if file.kind == "triples":
+        layout = ntriples.find_layout(head.cleaned, options.request, options.delimiter)
+    else:
+        layout = find_layout(head.cleaned, options.request, options.delimiter, options.text_ids)
     size, first = head.size, head.offset_of(layout.first_line)
     names = layout.names
     weight = None if layout.weight is None else names[layout.weight]
@@ -223,7 +226,8 @@ def _survey_text(file: TableFile, options: TableOptions) -> _Surveyed:
     columns = Columns(src, dst, weight)
     attributes = (*(names[i] for i in layout.attributes), *(x for x, _ in file.partition))
     bounds = [(0, -1)]
-    if size is not None and b'"' not in head.content:  # quotes may hide the ends of lines
+    has_quotes = b'"' in head.content and not layout.is_triples
+    if size is not None and not has_quotes:  # which may hide the ends of lines
         count = max(1, size // _CHUNK_BYTES)
         cuts = [first, *(max(first, size * i // count) for i in range(1, count)), size]
         bounds = [(a, b) for a, b in itertools.pairwise(cuts) if a < b] or [(size, size)]

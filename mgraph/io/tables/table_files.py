@@ -21,10 +21,11 @@ from mgraph.io.tables.text_pieces import COMPRESSIONS
 PARQUET_ENDINGS = (".parquet", ".parq", ".pq")
 ARROW_ENDINGS = (".arrow", ".feather", ".ipc")
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".el", ".wel", ".ncol", ".snap")
+TRIPLES_ENDINGS = (".nt",)
 
 
 def kind_of(name: str) -> str | None:
-    """Return "parquet", "arrow" or "text" by a file's name, or None if it is no table."""
+    """Return "parquet", "arrow", "text" or "triples" by a name, or None if it is no table's."""
     path = PurePath(name.lower())
     suffixes = path.suffixes
     if suffixes and suffixes[-1] in COMPRESSIONS:
@@ -36,6 +37,8 @@ def kind_of(name: str) -> str | None:
         return "parquet"
     if suffix in ARROW_ENDINGS:
         return "arrow"
+    if suffix in TRIPLES_ENDINGS:
+        return "triples"
     is_konect = path.name.startswith("out.") and not path.name.endswith(".log")
     return "text" if suffix in TEXT_ENDINGS or is_konect else None
 
@@ -145,7 +148,9 @@ def _find(location: str) -> list[TableFile]:
         if kind is None and folder.read(name, 4) == b"PAR1":
             kind = "parquet"
         if kind is None:
-            endings = ", ".join((*TEXT_ENDINGS, *PARQUET_ENDINGS[:1], *ARROW_ENDINGS))
+            endings = ", ".join(
+                (*TEXT_ENDINGS, *TRIPLES_ENDINGS, *PARQUET_ENDINGS[:1], *ARROW_ENDINGS)
+            )
             raise UsageError(
                 f"{location}: the name of a file of edges must end in one of {endings}, text also "
                 "with .gz, .bz2, .xz, .zst or .lz4 after that"

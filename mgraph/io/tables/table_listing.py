@@ -36,7 +36,9 @@ def read_listing(
     tables = open_tables(location, options)
     notes = [*tables.notes]
     if not attributes:
-        notes += column_names.unread_note(tables.attributes, tables.columns.weight is not None)
+        has_none = any(chunk.layout and chunk.layout.is_triples for chunk in tables.chunks)
+        has_weight = tables.columns.weight is not None or has_none  # none that could be named
+        notes += column_names.unread_note(tables.attributes, has_weight)
         tables = tables.without_attributes()
     read = cancellation.map_in_threads(
         lambda chunk: list(chunk.batches()), tables.chunks, available_cores()

@@ -33,7 +33,7 @@ class TextLayout(NamedTuple):
     delimiter: None for any white space. single: the one byte that seems to separate fields, if so.
     names: of all columns. ends, weight, direction: indices of columns; direction: Gephi's column
     Type. ids: ``decimal`` for whole numbers that are written as 1.0. first_line: the number of the
-    first row's line. notes: what a user should know.
+    first row's line. notes: what a user should know. is_triples: ``ntriples`` parses the lines.
     """
 
     delimiter: str | None
@@ -46,6 +46,7 @@ class TextLayout(NamedTuple):
     directed: bool
     first_line: int
     notes: tuple[str, ...] = ()
+    is_triples: bool = False
 
     @property
     def attributes(self) -> list[int]:

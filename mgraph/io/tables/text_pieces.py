@@ -14,6 +14,7 @@ import pyarrow as pa
 from mgraph.core import cancellation
 from mgraph.errors import DatasetError
 from mgraph.io.folder import Folder
+from mgraph.io.tables.ntriples import parse_triples
 from mgraph.io.tables.text_layout import TextLayout
 from mgraph.io.tables.text_rows import parse_rows
 from mgraph.io.text import read_text
@@ -127,14 +128,19 @@ class Pieces:
             cancellation.raise_if_cancelled()
             first = 0 if lines is not None else offset
             try:
-                batch = parse_rows(content, self._layout, 0, lines or 1)
+                batch = self._parse(content, lines or 1)
             except ValueError:
                 if lines is None:
-                    parse_rows(content, self._layout, 0, self._lines_before(first) + 1)
+                    self._parse(content, self._lines_before(first) + 1)
                 raise
             yield batch
             if lines is not None:
                 lines += content.count(b"\n")
+
+    def _parse(self, content: bytes, first_line: int) -> pa.RecordBatch:
+        if self._layout.is_triples:
+            return parse_triples(content, first_line)
+        return parse_rows(content, self._layout, 0, first_line)
 
     def _all(self) -> Iterator[tuple[bytes, int]]:
         """Yield pieces from the beginning; the header and comments before are made empty lines."""
