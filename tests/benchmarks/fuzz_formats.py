@@ -35,10 +35,11 @@ WORDS = [
 ]  # fmt: skip
 
 
-FLOWS = {
+READ_ONLY = {
     ".max": "c flow\np max 3 2\nn 1 s\nn 3 t\na 1 2 5\na 2 3 7\n",
     ".min": "p min 3 2\nn 1 5\nn 3 -5\na 1 2 0 4 9\na 2 3 1 2 7\n",
     ".asn": "p asn 4 2\nn 1\nn 2\na 1 3 8\na 2 4 6\n",
+    ".nt": '<a> <p> <b> .\n_:c <p> "\\u00e4 \\"d\\""@en .\n# no triple\n<b> <p> _:c .\n',
 }
 
 
@@ -55,8 +56,8 @@ def good_files(folder):
     files = []
     for ending in [*formats.FORMATS, ".parquet"]:
         file = folder / f"good{ending}"
-        if ending in FLOWS:
-            file.write_text(FLOWS[ending])
+        if ending in READ_ONLY:
+            file.write_text(READ_ONLY[ending])
         elif formats.FORMATS.get(ending) and formats.FORMATS[ending].attributes:
             write_attributed(names, attributes, str(file), overwrite=False)
         elif ending == ".parquet":
