@@ -23,13 +23,16 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--source", type=int, default=0)
     parser.add_argument("--set-point", type=experiments.parse_number, default=10_000)
     parser.add_argument("--max-iterations", type=experiments.parse_number, default=400_000)
+    parser.add_argument("--backend", default="auto")
     parser.add_argument("--symmetrise", action="store_true")
     options = parser.parse_args(argv)
 
     try:
         options.out.mkdir(parents=True, exist_ok=True)
         report = experiments.TableReport(options.out, "Controllers of self-tuning near-far")
-        graph = mgraph.read_graph(options.graph, symmetrise=options.symmetrise, backend="cpu")
+        graph = mgraph.read_graph(
+            options.graph, symmetrise=options.symmetrise, backend=options.backend
+        )
         table = experiments.compare_controllers(
             graph, options.source, options.set_point, max_iterations=options.max_iterations
         )

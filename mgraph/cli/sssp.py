@@ -101,11 +101,16 @@ def read_sources(file: str) -> list[str]:
     "[default: what keeps the device busy]",
 )
 @option(
+    "--upper-bound",
+    is_flag=True,
+    group=METHOD,
+    help="Take P for an upper bound of the arcs, not for their mean.",
+)
+@option(
     "--controller",
     type=click.Choice(get_args(SsspController)),
     group=METHOD,
-    help="What moves the threshold of self_tuning; paper: to the letter, on a CPU.  "
-    "[default: mgraph]",
+    help="What moves the threshold of self_tuning; paper: to the letter.  [default: mgraph]",
 )
 @option(
     "--hops",
@@ -207,9 +212,9 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
         "applies to many sources, to one with --out, or with --partition always",
     )
     names = (
-        "method", "delta", "set_point", "power_limit", "heap_threshold", "controller", "hops",
+        "method", "delta", "set_point", "heap_threshold", "controller", "hops", "upper_bound",
     )  # fmt: skip
-    check_options(*(options[name] for name in names))
+    check_options(power_limit=options["power_limit"], **{name: options[name] for name in names})
     from mgraph.io.vertex_names import VertexNames
 
     reading = parse_read_options(options)
@@ -220,16 +225,15 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
         check_figure(options["plot"])
     if options["trace"]:
         check_file(options["trace"], options["overwrite"])
-    backend = prefer_backend(options["method"], options["backend"], options["controller"])
-    names = ("method", "cutoff", "delta", "set_point", "heap_threshold", "controller", "hops")
-    method_options = {name: options[name] for name in names}
+    backend = prefer_backend(options["method"], options["backend"])
+    method_options = {name: options[name] for name in (*names, "cutoff")}
     method_options["trace"] = bool(options["trace"] or options["plot"])
     method_options["predecessors"] = options["path"]
     with preparing(
         location,
         backend,
         lambda tiny, _: rehearse(tiny, **method_options),
-        lambda tiny, _: kernel_loaders(tiny, method_options["method"]),
+        lambda tiny, _: kernel_loaders(tiny, options["method"], options["controller"]),
     ):
         graph = mgraph.read_graph(
             location,
@@ -308,7 +312,7 @@ def _least_weight(graph: "mgraph.Graph", u: int, v: int) -> Any:
 
 def _search_over_cluster(location: str, source: str | None, options: dict[str, Any]) -> None:
     refuse(
-        ("targets", "path", "trace", "plot", "controller", "hops"),
+        ("targets", "path", "trace", "plot", "controller", "hops", "upper_bound"),
         "applies to one --source without --out",
     )
     if options["random"] is None:

@@ -98,7 +98,7 @@ struct block_search : block_rounds {
     }
     if (threadIdx.x == 0) {
       state.control.begin(options.set_point, options.mean_degree, options.mean_weight,
-                          options.min_step, blocks * threads);
+                          options.min_step, blocks * threads, options.is_bound);
       state.control.threshold = options.delta;
       state.threshold = key_at_most(options.delta);
       state.lists_read = state.first_list = state.near_share = 0;

@@ -124,11 +124,14 @@ def choose_concurrency(graph: Graph, searches: int, length: np.dtype) -> int:
     return -(-searches // rounds)
 
 
-class Patience(NamedTuple):
-    """When a search gives up: after so many seconds in which it reached fewer vertices per second.
+def default_set_point(graph: Graph, blocks: int) -> float:
+    """Return the arcs of one vertex per thread, or of two where degrees are large."""
+    degree = max(1.0, graph.num_arcs / max(graph.n, 1))
+    return blocks * THREADS * degree * (1 if degree <= FEW_ARCS else 2)
 
-    By default never.
-    """
+
+class Patience(NamedTuple):
+    """When a search gives up: after so many seconds with fewer vertices reached; default: never."""
 
     seconds: float = 0.0
     min_reached_per_second: float = 0.0
@@ -287,9 +290,8 @@ class Searcher:
 
     @property
     def default_set_point(self) -> float:
-        """The arcs of one vertex per thread, or two where degrees are large: a busy device."""
-        degree = max(1.0, self.graph.num_arcs / max(self.graph.n, 1))
-        return self.blocks * THREADS * degree * (1 if degree <= FEW_ARCS else 2)
+        """The arcs that keep a search's share of the device busy."""
+        return default_set_point(self.graph, self.blocks)
 
     def launch(
         self,
@@ -300,6 +302,7 @@ class Searcher:
         delta: float = 0.0,
         set_point: float | None = None,
         hops: int | None = None,
+        is_bound: bool = False,
         targets: Any = None,
         stop_at_first: bool = False,
         trace_rows: int = 0,
@@ -309,10 +312,10 @@ class Searcher:
     ) -> Launched:
         """Launch one search per array of sources; returns without waiting.
 
-        delta: near-far's, or 0 for self-tuning, with its set_point. cutoff: a length of type
-        ``length``. hops: the maximum per iteration; by default many if there are few arcs at a
-        time. distance: ``(searches, n)`` to write to, else new. See ``mgraph.sssp`` for the rest,
-        and ``gave_up`` for patience.
+        delta: near-far's, or 0 for self-tuning, with its set_point: a mean or, with is_bound, an
+        upper bound. cutoff: a length of type ``length``. hops: the maximum per iteration; by
+        default many if there are few arcs at a time. distance: ``(searches, n)`` to write to, else
+        new. See ``mgraph.sssp`` for the rest, and ``gave_up`` for patience.
         """
         import cupy
 
@@ -343,7 +346,9 @@ class Searcher:
             "trace": launched.trace,
             "trace_rows": trace_rows,
         }
-        options = self._pack_options(mean_weight, delta, set_point, hops, max_iterations, patience)
+        options = self._pack_options(
+            mean_weight, delta, set_point, is_bound, hops, max_iterations, patience
+        )
         launch_resident(
             self.compile_kernel(),
             self.blocks * self.groups,
@@ -367,14 +372,9 @@ class Searcher:
         primitives_gpu.assign(self._lists["sums"], sums)
 
     def _pack_options(
-        self,
-        mean_weight: float,
-        delta: float,
-        set_point: float | None,
-        hops: int | None,
-        max_iterations: int,
-        patience: Patience,
-    ) -> np.ndarray:
+        self, mean_weight: float, delta: float, set_point: float | None, is_bound: bool,
+        hops: int | None, max_iterations: int, patience: Patience,
+    ) -> np.ndarray:  # fmt: skip
         """Pack the options for the kernel, with the controller's lengths in its unit."""
         aim = float(set_point or self.default_set_point)
         if hops is None:
@@ -387,6 +387,7 @@ class Searcher:
             "unit": unit,
             "inverse_unit": 1 / unit,
             "set_point": 0.0 if delta > 0 else aim,
+            "is_bound": is_bound,
             "mean_degree": self.graph.num_arcs / max(self.graph.n, 1),
             "mean_weight": mean_weight / unit,
             "min_step": self_tuning.min_step(mean_weight, unit, is_integer=is_integer),

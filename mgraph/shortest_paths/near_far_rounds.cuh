@@ -80,6 +80,7 @@ struct block_rounds : block_advance {
       atomicMin((long long*)&round_sums[min_near_column], (long long)state.min_near);
       atomicMax((long long*)&round_sums[max_updated_column], (long long)state.max_updated);
       atomicMax((long long*)&round_sums[fullest_column], (long long)(far_size - state.heap_size));
+      if (output.trace) atomicMax((long long*)&round_sums[hops_column], (long long)hop);
       if (block == 0) {
         const bool is_slow =
             state.progress.gives_up(options.patience, options.min_reached_per_nanosecond);
@@ -197,7 +198,10 @@ struct block_rounds : block_advance {
     const float arcs = vertices * float(options.mean_degree) + seen.piece_arcs;
     const bool is_wave = options.max_hops > 1 && arcs <= float(blocks * threads);
     double next = control.threshold;
-    if (lane == 0) state.previous_threshold = next;
+    if (lane == 0) {
+      state.previous_threshold = next;
+      state.previous_hops = state.hops;
+    }
     if (options.delta <= 0) {
       next = control.decide(seen, is_wave, lane);
     } else if (!any_near && any_far) {
@@ -266,6 +270,8 @@ struct block_rounds : block_advance {
                                          fixed ? 0 : control.last.alpha,
                                          fixed ? 1.0 : control.live,
                                          far_size,
+                                         double(state.sums[hops_column]),
+                                         state.previous_hops > 1 ? 1.0 : 0.0,
                                          double(nanoseconds())};
       double* const trace_row = output.trace + size_t(iteration) * trace_columns;
       for (int i = 0; i < trace_columns; ++i) trace_row[i] = row[i];

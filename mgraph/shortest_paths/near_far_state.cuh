@@ -48,6 +48,7 @@ enum column {
   min_far_column,
   max_updated_column,  // the maximum of the improved keys
   fullest_column,      // the maximum of the entries in a block's far queue
+  hops_column,         // the maximum of the hops that a block made, if the search is traced
   stopped_column,      // not 0: the host has cancelled the launch, or the search gives up
   columns
 };
@@ -110,6 +111,7 @@ struct search_options {
   double unit;   // the power of two in which the controller measures lengths
   double inverse_unit;
   double set_point;  // P, arcs per iteration; 0 where delta is fixed
+  bool is_bound;     // P is an upper bound, else a mean
   double mean_degree;
   double mean_weight;  // in units
   double min_step;     // the smallest step of the threshold that has an effect, in units
@@ -180,6 +182,7 @@ struct block_state {
   // The iteration, decided by the control warp.
   key_t threshold;
   double previous_threshold;
+  int previous_hops;
   bool finished, rebuild;  // the search is over; the far queue is lost and must be rebuilt
   bool is_wave;            // few arcs are under way: hop on, and fetch rows early
   bool check_all;          // look up every far entry that is read, to drop stale ones

@@ -85,6 +85,7 @@ class SearchOptions(NamedTuple):
     concurrency: int | None
     controller: str | None = None
     hops: int | None = None
+    upper_bound: bool = False
 
 
 @dataclass(frozen=True)

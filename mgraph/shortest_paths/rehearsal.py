@@ -20,10 +20,11 @@ def rehearse(graph: Graph, sources: int = 1, **options: Any) -> None:
         summarize(paths.distance.reshape(-1, small.n)[0])
 
 
-def kernel_loaders(graph: Graph, method: str) -> list[Loader]:
+def kernel_loaders(graph: Graph, method: str, controller: str | None = None) -> list[Loader]:
     """Return functions that compile or load what a search on such a graph needs on a GPU."""
     from mgraph.core import primitives_gpu
-    from mgraph.shortest_paths import bfs_gpu, near_far_gpu, reached_rows_gpu
+    from mgraph.shortest_paths import bfs_gpu, near_far_gpu, paper_search_gpu, reached_rows_gpu
+    from mgraph.shortest_paths.length_types_gpu import length_defines
 
     length = str(length_dtype(graph))
     weight = length if graph.weights is None else str(graph.weights.dtype)
@@ -31,7 +32,9 @@ def kernel_loaders(graph: Graph, method: str) -> list[Loader]:
     loaders.append(reached_rows_gpu.loader(length))
     if graph.weights is None and method in ("auto", "bfs"):
         loaders.append(bfs_gpu.KERNELS.loader())
-    if not method.startswith("frontier") and method != "bfs":
+    if controller == "paper":
+        loaders.append(paper_search_gpu.KERNELS.loader(**length_defines(weight, length)))
+    elif not method.startswith("frontier") and method != "bfs":
         defines = near_far_gpu.search_defines(weight, length, heaps=method == "heap")
         loaders.append(near_far_gpu.KERNELS.loader(**defines))
     return loaders

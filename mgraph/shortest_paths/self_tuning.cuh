@@ -33,6 +33,8 @@ constexpr float epsilon = MGRAPH_EPSILON;
 constexpr float max_memory = MGRAPH_MAX_MEMORY;
 constexpr float bias_gain = MGRAPH_BIAS_GAIN;
 constexpr float min_bias = MGRAPH_MIN_BIAS, max_bias = MGRAPH_MAX_BIAS;
+constexpr float max_exceeding = MGRAPH_MAX_EXCEEDING, bound_gain = MGRAPH_BOUND_GAIN;
+constexpr float min_bound_bias = MGRAPH_MIN_BOUND_BIAS;
 constexpr float max_miss = MGRAPH_MAX_MISS;
 constexpr double unbounded = MGRAPH_UNBOUNDED;
 constexpr float max_exponent = 8;     // of waves
@@ -94,6 +96,7 @@ struct controller {
   float width;          // from there to the threshold
   float min_step;       // the smallest step of the threshold that has an effect
   float set_point;      // P
+  bool is_bound;        // P is an upper bound of X2, else its mean
   slope_model models[model_count];
   float target;       // the X1 to aim at: P / d (equation 3), corrected by the bias
   float alpha;        // α: vertices per unit of distance
@@ -121,8 +124,9 @@ struct controller {
 
   // Forget everything. By one lane.
   __device__ void begin(double p, double mean_degree, double weight, double smallest_step,
-                        double threads) {
+                        double threads, bool is_upper_bound) {
     set_point = float(p);
+    is_bound = is_upper_bound;
     min_step = float(smallest_step);
     mean_weight = step = float(weight);
     threshold = 0;
@@ -220,7 +224,10 @@ struct controller {
     const float observed = fmaxf(__fdividef(arcs, expanded), 1);
     model.slope = fmaxf(fminf(fmaxf(model.slope, observed / guard), observed * guard), 1);
     const float missed = __fdividef(set_point, fmaxf(arcs, 1));
-    if (missed > 1 / max_miss && missed < max_miss) {
+    if (is_bound) {
+      const float correction = bound_gain * (max_exceeding - (missed < 1));
+      bias = fminf(fmaxf(bias * (1 + correction), min_bound_bias), 1);
+    } else if (missed > 1 / max_miss && missed < max_miss) {
       bias = fminf(fmaxf(bias * (1 + bias_gain * (missed - 1)), min_bias), max_bias);
     }
     inverse_degree = __fdividef(1, model.slope);

@@ -12,6 +12,9 @@ GUARD = 2.0  # slopes stay within this factor of the last observation
 EPSILON = 1e-6
 MAX_MEMORY = 16.0  # τ, the time constant of a model's averages, in iterations
 BIAS_GAIN, MIN_BIAS, MAX_BIAS = 0.05, 0.5, 3.0  # integral action
+# Of a set-point that is an upper bound: the share of iterations that may exceed it, the gain that
+# keeps to it, and the least bias.
+MAX_EXCEEDING, BOUND_GAIN, MIN_BOUND_BIAS = 0.05, 0.2, 1 / 64
 MAX_MISS = 4.0  # it ignores iterations that missed the set-point by more than this factor
 UNBOUNDED = 1e300  # the last partition's bound
 MIN_STEPS_PER_WEIGHT = 1024  # of fractional lengths: how finely the threshold moves
@@ -28,6 +31,9 @@ def controller_defines() -> dict[str, str]:
         "BIAS_GAIN": BIAS_GAIN,
         "MIN_BIAS": MIN_BIAS,
         "MAX_BIAS": MAX_BIAS,
+        "MAX_EXCEEDING": MAX_EXCEEDING,
+        "BOUND_GAIN": BOUND_GAIN,
+        "MIN_BOUND_BIAS": MIN_BOUND_BIAS,
         "MAX_MISS": MAX_MISS,
         "UNBOUNDED": UNBOUNDED,
     }

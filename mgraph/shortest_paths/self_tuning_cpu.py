@@ -42,7 +42,10 @@ What the paper leaves open, and where measurements led elsewhere:
   to 0, whatever the weights.
 * Integral action: the set-point is corrected by 5 % of what the last iteration missed, within 0.5
   to 3 times, since two linear models of curved functions keep an error. So P is the mean that X2
-  comes to, where the paper has X2 at P or below.
+  comes to, where the paper has X2 at P or below. With ``is_bound`` it is an upper bound: the
+  set-point falls by 19 % after each iteration that exceeds P, and rises by 1 % after each other
+  one, so that it comes to rest where one of twenty iterations exceeds P (stochastic approximation
+  of a quantile).
 """
 
 from typing import Any, NamedTuple
@@ -66,12 +69,15 @@ from mgraph.shortest_paths.near_far_cpu import (
 from mgraph.shortest_paths.self_tuning import (
     BIAS_GAIN,
     BOOTSTRAP_ITERATIONS,
+    BOUND_GAIN,
     EPSILON,
     GUARD,
     MAX_BIAS,
+    MAX_EXCEEDING,
     MAX_MEMORY,
     MAX_MISS,
     MIN_BIAS,
+    MIN_BOUND_BIAS,
     PARTITIONS,
     UNBOUNDED,
 )
@@ -81,8 +87,12 @@ DEFAULT_SET_POINT = 4096  # with more a core gains nothing, and relaxes more arc
 # their time constant τ.
 _SLOPE, _GRADIENT, _SQUARE, _CURVATURE, _MEMORY = range(5)
 # A controller's values: δ; the X1 to aim at, P/d with the bias; α; the bias; the last Δδ; X4 when
-# it was decided; the largest distance seen; the iteration; X1; the number of live partitions.
-_THRESHOLD, _TARGET, _ALPHA, _BIAS, _STEP, _X4, _MAX_DISTANCE, _ITERATION, _X1, _LIVE = range(10)
+# it was decided; the largest distance seen; the iteration; X1; the number of live partitions;
+# whether P is an upper bound.
+(
+    _THRESHOLD, _TARGET, _ALPHA, _BIAS, _STEP, _X4, _MAX_DISTANCE, _ITERATION, _X1, _LIVE,
+    _IS_BOUND,
+) = range(11)  # fmt: skip
 
 
 class Controller(NamedTuple):
@@ -102,15 +112,16 @@ class Controller(NamedTuple):
 
 
 def new_controller(
-    set_point: float, mean_degree: float, mean_weight: float, unit: float
+    set_point: float, mean_degree: float, mean_weight: float, unit: float, *, is_bound: bool = False
 ) -> Controller:
     """Make a controller that has seen nothing yet: two partitions, split at the mean weight.
 
-    unit: that in which it measures lengths.
+    unit: that in which it measures lengths. is_bound: whether the set-point is an upper bound.
     """
     scale = 1 / unit
     mean_weight = mean_weight * scale
-    values = np.zeros(10)
+    values = np.zeros(11)
+    values[_IS_BOUND] = is_bound
     values[_STEP] = mean_weight  # as if a step of the mean weight had brought the source
     values[_TARGET] = set_point / mean_degree
     values[_ALPHA] = 1 / mean_weight
@@ -234,7 +245,10 @@ def _learn_degree(control, set_point, x1, x2):
     observed = max(x2 / x1, 1.0)
     model[_SLOPE] = max(min(max(model[_SLOPE], observed / GUARD), observed * GUARD), 1.0)
     missed = set_point / max(x2, 1)
-    if 1 / MAX_MISS < missed < MAX_MISS:
+    if values[_IS_BOUND]:
+        bias = values[_BIAS] * (1 + BOUND_GAIN * (MAX_EXCEEDING - (missed < 1)))
+        values[_BIAS] = min(max(bias, MIN_BOUND_BIAS), 1)
+    elif 1 / MAX_MISS < missed < MAX_MISS:
         bias = values[_BIAS] * (1 + BIAS_GAIN * (missed - 1))
         values[_BIAS] = min(max(bias, MIN_BIAS), MAX_BIAS)
     values[_TARGET] = values[_BIAS] * set_point / model[_SLOPE]

@@ -41,6 +41,7 @@ def sssp(
     joint: bool = False,
     delta: float | None = None,
     set_point: float | None = None,
+    upper_bound: bool = False,
     controller: SsspController | None = None,
     hops: int | None = None,
     power_limit: float | PowerGovernor | None = None,
@@ -82,10 +83,14 @@ def sssp(
         The step of near_far's threshold. By default 32·w/d, of mean weight w and mean degree d.
     set_point : float, optional
         For self_tuning: the arcs per iteration to aim at, P in the paper. By default chosen for
-        the device. The arcs of all hops of an iteration count.
+        the device. The arcs of all hops of an iteration count. It is the mean that they come to.
+    upper_bound : bool, default False
+        Take the set-point for an upper bound, as the paper has it, which one of twenty iterations
+        may exceed; where a single distance has more arcs, as on power-law graphs, more of them do.
     controller : {"mgraph", "paper"}, optional
-        For self_tuning: ``paper`` follows the paper to the letter, for experiments on a CPU. Its
-        trace counts as X2 the updates of vertices, and on many graphs it does not come to an end.
+        For self_tuning: ``paper`` follows the paper to the letter, for experiments: its equations,
+        which the CPU evaluates between iterations, also where a GPU does the rest. Its trace counts
+        as X2 the updates of vertices, and on many graphs it does not come to an end.
     hops : int, optional
         For near_far and self_tuning: how many times at most an iteration expands what it has
         found near. By default 1 on a CPU, which has no other, and on a GPU up to 128 hops where few
@@ -158,7 +163,9 @@ def sssp(
     request = check_request(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
-    check_options(method, delta, set_point, power_limit, heap_threshold, controller, hops)
+    check_options(
+        method, delta, set_point, power_limit, heap_threshold, controller, hops, upper_bound
+    )
     if method == "bfs" and graph.weights is not None:
         raise UsageError(
             "bfs counts arcs, and this graph has weights; use another method", parameter="method"
@@ -172,10 +179,8 @@ def sssp(
         )
     options = SearchOptions(
         method, predecessors, delta, set_point, power_limit, heap_threshold, trace, concurrency,
-        controller, hops,
+        controller, hops, upper_bound,
     )  # fmt: skip
-    if controller == "paper" and backend == "auto" and graph.backend == "cpu":
-        backend = "cpu"
     device = _choose_backend(request, options, backend)
     if device == "gpu" and backend == "auto" and _is_any_method(request, options):
         from mgraph.shortest_paths import fastest_device
@@ -184,11 +189,6 @@ def sssp(
         chosen = options._replace(method=found.method)
         return _assemble(request, chosen, found.device, found.distance, found.predecessor, None)
     check_backend(device, method, power_limit)
-    if device == "gpu" and controller == "paper":
-        raise UsageError(
-            "the paper's controller runs on the CPU; move the graph with graph.to_cpu()",
-            parameter="controller",
-        )
     if device == "cpu" and hops is not None and hops > 1:
         raise UsageError(f"on a CPU an iteration has 1 hop (got {hops})", parameter="hops")
     if device == "gpu":
@@ -227,12 +227,8 @@ def _choose_backend(request: SearchRequest, options: SearchOptions, backend: Bac
 
 def _is_any_method(request: SearchRequest, options: SearchOptions) -> bool:
     """Return whether there is one search, by whatever method is the fastest."""
-    belongs_to_a_method = (
-        options.delta, options.set_point, options.power_limit, options.heap_threshold,
-        options.trace, options.controller, options.hops,
-    )  # fmt: skip
-    is_single = len(request.sources) == 1
-    return is_single and options.method == "auto" and not any(belongs_to_a_method)
+    is_free = not (options.delta or options.heap_threshold or _has_options_of_self_tuning(options))
+    return len(request.sources) == 1 and options.method == "auto" and is_free
 
 
 def _choose_cpu_method(graph: Graph, options: SearchOptions) -> str:
@@ -242,7 +238,7 @@ def _choose_cpu_method(graph: Graph, options: SearchOptions) -> str:
     """
     if options.delta:
         return "near_far"
-    if options.set_point or options.controller or options.hops or options.trace:
+    if _has_options_of_self_tuning(options):
         return "self_tuning"
     return "bfs" if graph.weights is None else "dijkstra"
 
@@ -254,12 +250,17 @@ def _choose_gpu_method(request: SearchRequest, options: SearchOptions) -> str:
     """
     if options.delta:
         return "near_far"
-    of_self_tuning = (
-        options.set_point, options.controller, options.hops, options.power_limit, options.trace
-    )  # fmt: skip
-    is_free = not any(of_self_tuning)
+    is_free = not _has_options_of_self_tuning(options)
     is_single = len(request.sources) == 1
     return "bfs" if is_free and is_single and request.prefers_bfs else "self_tuning"
+
+
+def _has_options_of_self_tuning(options: SearchOptions) -> bool:
+    chosen = (
+        options.set_point, options.upper_bound, options.controller, options.hops,
+        options.power_limit, options.trace,
+    )  # fmt: skip
+    return any(chosen)
 
 
 def check_options(
@@ -270,6 +271,7 @@ def check_options(
     heap_threshold: int | None = None,
     controller: str | None = None,
     hops: int | None = None,
+    upper_bound: bool = False,
 ) -> None:
     """Raise UsageError for options that are wrong, or that belong to another method."""
     check_choice("method", method, METHODS)
@@ -288,7 +290,8 @@ def check_options(
     if controller is not None:
         check_choice("controller", controller, get_args(SsspController))
     of_self_tuning = {
-        "set_point": set_point, "power_limit": power_limit, "controller": controller
+        "set_point": set_point, "power_limit": power_limit, "controller": controller,
+        "upper_bound": upper_bound or None,
     }  # fmt: skip
     for name, value in of_self_tuning.items():
         if value is None:
@@ -305,16 +308,19 @@ def check_options(
         )
     if hops is not None and power_limit is not None:
         raise UsageError("with power_limit, iterations have as many hops as is fastest")
-    if controller == "paper" and power_limit is not None:
-        raise UsageError("power_limit belongs to the controller mgraph")
+    of_mgraph = {"power_limit": power_limit, "upper_bound": upper_bound or None}
+    for name, value in of_mgraph.items():
+        if value is not None and controller == "paper":
+            raise UsageError(f"{name} belongs to the controller mgraph")
+    if upper_bound and power_limit is not None:
+        raise UsageError("power_limit moves the set-point itself; give power_limit or upper_bound")
     if set_point is not None and power_limit is not None:
         raise UsageError("power_limit moves the set-point itself; give power_limit or set_point")
 
 
-def prefer_backend(method: str, backend: Backend, controller: str | None = None) -> Backend:
+def prefer_backend(method: str, backend: Backend) -> Backend:
     """Return the backend to ask for: ``auto`` is ``cpu`` for a method that has no other."""
-    is_of_cpu = method == "dijkstra" or controller == "paper"
-    return "cpu" if is_of_cpu and backend == "auto" else backend
+    return "cpu" if method == "dijkstra" and backend == "auto" else backend
 
 
 def check_backend(backend: Backend, method: str, power_limit: float | PowerGovernor | None) -> None:

@@ -192,7 +192,9 @@ def _self_tuning_search(
 
     def search_one(distance: Any, sources: Any) -> Any:
         state = near_far_cpu.new_search(*csr, distance, self_tuning.PARTITIONS)
-        controller = self_tuning_cpu.new_controller(set_point, mean_degree, mean_weight, unit)
+        controller = self_tuning_cpu.new_controller(
+            set_point, mean_degree, mean_weight, unit, is_bound=options.upper_bound
+        )
         return find(state, sources, controller, set_point, *bounds, min_step)
 
     return search_one
@@ -205,7 +207,7 @@ def _paper_search(
     bounds: tuple[Any, ...],
     set_point: float,
 ) -> SearchFunction:
-    from mgraph.shortest_paths import near_far_cpu
+    from mgraph.shortest_paths import near_far_cpu, paper_search_cpu
     from mgraph.shortest_paths import paper_controller_cpu as paper
 
     mean_degree, mean_weight = max(request.mean_degree, 1.0), request.mean_weight
@@ -216,8 +218,8 @@ def _paper_search(
         controller = paper.new_controller(mean_degree, mean_weight)
         request_of_one = state, sources, controller, set_point, *bounds, min_step
         if not options.trace:
-            return paper.find_distances(*request_of_one)
-        trace, is_finished = paper.find_distances_traced(*request_of_one)
+            return paper_search_cpu.find_distances(*request_of_one)
+        trace, is_finished = paper_search_cpu.find_distances_traced(*request_of_one)
         paper.check_end(is_finished)
         return trace
 

@@ -10,8 +10,16 @@ from mgraph.core.graph import Graph
 from mgraph.core.memory import memory_guard
 from mgraph.cuda.energy import EnergyMeter
 from mgraph.cuda.memory import free_bytes
+from mgraph.cuda.source import multiprocessors
 from mgraph.errors import DeviceError
-from mgraph.shortest_paths import bfs_gpu, frontier_gpu, near_far_gpu, predecessors_gpu
+from mgraph.shortest_paths import (
+    bfs_gpu,
+    frontier_gpu,
+    near_far_gpu,
+    paper_controller_cpu,
+    paper_search_gpu,
+    predecessors_gpu,
+)
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
@@ -31,6 +39,8 @@ def fits_in_memory(request: SearchRequest, options: SearchOptions) -> bool:
     search_bytes = 4 * (4 + length)  # queues as short as they may be
     if options.method == "heap":
         search_bytes += 2 * (4 + length)
+    if options.controller == "paper":
+        search_bytes = paper_search_gpu.BYTES_PER_VERTEX
     vertex_bytes = len(request.sources) * result_bytes + search_bytes
     is_countable = graph.n <= csr_gpu.MAX_VERTICES and graph.num_arcs < near_far_gpu.MAX_ARCS
     return is_countable and arc_bytes + graph.n * vertex_bytes < free_bytes()
@@ -81,6 +91,8 @@ def search(
             distance = _search_within_power(
                 request, graph, options.power_limit, options.concurrency
             )
+        elif options.controller == "paper":
+            distance, trace = _search_as_the_paper(request, graph, options)
         else:
             distance, trace = _search_by_near_far(request, graph, options, patience)
         cancellation_gpu.finish()
@@ -199,6 +211,26 @@ def _search_within_power(
     return distance
 
 
+def _search_as_the_paper(
+    request: SearchRequest, graph: Graph, options: SearchOptions
+) -> tuple[Any, Any]:
+    """Return distances and the trace, by one search after another with the paper's controller.
+
+    Raises UsageError if one does not come to an end.
+    """
+    import cupy
+
+    searcher = paper_search_gpu.Searcher(graph, request.dtype)
+    distance, trace = cupy.empty((len(request.sources), graph.n), request.dtype), None
+    set_point = options.set_point or near_far_gpu.default_set_point(graph, multiprocessors())
+    for i, sources in enumerate(request.sources):
+        trace, is_finished = paper_search_gpu.find_distances(
+            searcher, request, sources, distance[i], float(set_point), trace=options.trace
+        )
+        paper_controller_cpu.check_end(is_finished)
+    return distance, trace
+
+
 def _search_by_near_far(
     request: SearchRequest,
     graph: Graph,
@@ -232,6 +264,7 @@ def _search_by_near_far(
             delta=delta,
             set_point=set_point,
             hops=options.hops,
+            is_bound=options.upper_bound,
             targets=request.targets if request.targets.size else None,
             stop_at_first=request.stop_at_first,
             trace_rows=TRACE_ROWS if options.trace else 0,

@@ -2,9 +2,10 @@
 
 ``delta`` is the threshold that the iteration went by; ``d``, ``alpha`` and ``far_partitions`` are
 as the decision after the iteration left them. On a GPU an iteration may be a wave of up to 128
-hops, where few arcs are under way (roads, grids). Then X1 and X2 count every expansion of all its
-hops, but no vertices without arcs; X3 counts a vertex each time it is updated; X4 is the near queue
-that all blocks share; ``far_size`` includes stale entries.
+hops, where few arcs are under way (roads, grids): then ``is_wave`` is 1, and ``hops`` is how many
+the block with the most of them made. X1 and X2 count every expansion of all its hops, but no
+vertices without arcs; X3 counts a vertex each time it is updated; X4 is the near queue that all
+blocks share; ``far_size`` includes stale entries.
 """
 
 import os
@@ -22,9 +23,10 @@ from mgraph.io.folder import writing_file
 # The paper's X1 to X4; delta: the threshold; d and alpha: the models' slopes (0 for near-far).
 FIELDS = [
     *("x1", "x2", "x3", "x4", "delta", "d", "alpha"),
-    *("far_partitions", "far_size", "nanoseconds"),
+    *("far_partitions", "far_size", "hops", "is_wave", "nanoseconds"),
 ]
 SEARCH_COLUMNS = len(FIELDS) - 1  # that an iteration fills; the time is added by its caller
+_HOPS = FIELDS.index("hops")
 
 
 def to_records(rows: Any) -> Any:
@@ -36,6 +38,7 @@ def to_records(rows: Any) -> Any:
 def record_iterations(iterate: Callable[[Any], bool]) -> Any:
     """Call ``iterate(row)``, which does one iteration, until it returns False; make the trace."""
     rows, row, has_more = [], np.zeros(SEARCH_COLUMNS), True
+    row[_HOPS] = 1  # on a core, which has no waves
     while has_more:
         cancellation.raise_if_cancelled()
         began = time.perf_counter_ns()

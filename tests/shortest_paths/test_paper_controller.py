@@ -1,7 +1,5 @@
 """The paper's controller: its equations, and distances that are exact wherever it ends."""
 
-from unittest import mock
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -58,9 +56,8 @@ def test_equation_5_as_it_is_printed():
 def test_the_threshold_moves_by_equation_6():
     """In a first iteration, where (8) gives alpha: 8 vertices within a distance of 4."""
     controller = paper.new_controller(mean_degree=2.0, mean_weight=4.0)
-    far = mock.Mock(size=np.zeros(2, np.int64))
-    decide = paper._decide.py_func
-    decide(far, controller, 10.0, 1, 8, 0.0, 3.0, 1.0)
+    move = paper._move_threshold.py_func
+    move(np.zeros(2, np.int64), controller, 10.0, 1, 8, 0.0, 3.0, 1.0)
     assert controller.bisect[0] == 8 / 4
     assert controller.values[0] == 4 + (10 / 2 - 8) / 2
     assert controller.values[1] == (10 / 2 - 8) / 2
