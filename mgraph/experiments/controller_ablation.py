@@ -104,12 +104,10 @@ def _search(
 def _search_gpu(
     request: Any, changes: tuple[str, ...], set_point: float, max_iterations: int
 ) -> tuple[Any, Any, bool]:
-    import cupy
-
     from mgraph.shortest_paths.paper_search_gpu import Searcher, find_distances
 
-    distance = cupy.empty(request.graph.n, request.dtype)
     searcher = Searcher(request.graph, request.dtype)
+    distance = searcher.new_distances()
     trace, is_finished = find_distances(
         searcher, request, request.sources[0], distance, float(set_point), trace=True,
         changes=changes, max_iterations=max_iterations,

@@ -6,8 +6,8 @@
 //   paper_begin    the sources are the frontier
 //   paper_advance  advance and filter: each block relaxes about as many arcs of the frontier, and
 //                  the vertices that this improves are listed, each once
-//   paper_bisect   bisect-frontier: they go to the next frontier, or to a partition of the far queue;
-//                  also the rebalancer, where the threshold falls
+//   paper_bisect   bisect-frontier: they go to the next frontier, or to a partition of the far
+//                  queue; also the rebalancer, where the threshold falls
 //   paper_take     bisect-far-queue, and the rebalancer, where the threshold rises: a partition's
 //                  vertices within the threshold go to the frontier, and the others stay
 //   paper_nearest  the distances of the nearest queued vertex, and of the targets

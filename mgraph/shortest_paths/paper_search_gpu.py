@@ -94,7 +94,7 @@ class Searcher:
         import cupy
 
         self.n = n = graph.n
-        length = np.dtype(length)
+        self.length = length = np.dtype(length)
         weight = str(length if graph.weights is None else graph.weights.dtype)
         self.macros = length_defines(weight, str(length))
         self.declared = _read_declarations(weight, str(length))
@@ -110,6 +110,12 @@ class Searcher:
             "far": cupy.empty(2 * PARTITIONS * 2 * n, np.int32),
             "place": cupy.empty(n, np.uint64),
         }
+
+    def new_distances(self) -> Any:
+        """Return an array for the distances of a search, uninitialised."""
+        import cupy
+
+        return cupy.empty(self.n, self.length)
 
 
 def find_distances(

@@ -88,11 +88,11 @@ DEFAULT_SET_POINT = 4096  # with more a core gains nothing, and relaxes more arc
 _SLOPE, _GRADIENT, _SQUARE, _CURVATURE, _MEMORY = range(5)
 # A controller's values: δ; the X1 to aim at, P/d with the bias; α; the bias; the last Δδ; X4 when
 # it was decided; the largest distance seen; the iteration; X1; the number of live partitions;
-# whether P is an upper bound.
+# whether P is an upper bound; α before the last decision; the mean weight.
 (
     _THRESHOLD, _TARGET, _ALPHA, _BIAS, _STEP, _X4, _MAX_DISTANCE, _ITERATION, _X1, _LIVE,
-    _IS_BOUND,
-) = range(11)  # fmt: skip
+    _IS_BOUND, _LEARNED_ALPHA, _MEAN_WEIGHT,
+) = range(13)  # fmt: skip
 
 
 class Controller(NamedTuple):
@@ -120,9 +120,11 @@ def new_controller(
     """
     scale = 1 / unit
     mean_weight = mean_weight * scale
-    values = np.zeros(11)
+    values = np.zeros(13)
     values[_IS_BOUND] = is_bound
-    values[_STEP] = mean_weight  # as if a step of the mean weight had brought the source
+    values[_STEP] = values[_MEAN_WEIGHT] = (
+        mean_weight  # as if a step of the mean weight had brought the source
+    )
     values[_TARGET] = set_point / mean_degree
     values[_ALPHA] = 1 / mean_weight
     values[_BIAS], values[_LIVE] = 1, 2
@@ -207,6 +209,7 @@ def _decide(far, control, x1, x4, min_queued, max_updated, min_step):
     """Move the threshold, by equations 6 and 8."""
     values = control.values
     threshold, need, alpha = values[_THRESHOLD], values[_TARGET] - x4, values[_ALPHA]
+    values[_LEARNED_ALPHA] = alpha
     end = max(max_updated, min_queued)
     max_distance = max(values[_MAX_DISTANCE], end)
     values[_MAX_DISTANCE] = max_distance
@@ -258,11 +261,12 @@ def _learn_degree(control, set_point, x1, x2):
 def _learn_density(control, x1, step, x4):
     """Learn α by equations 4 and 5, from the step and the X4 decided before this iteration."""
     values, model = control.values, control.bisect
+    mean_weight = values[_MEAN_WEIGHT]  # α is learned for a step of this size
     if step > 0:
-        model[_SLOPE] = values[_ALPHA]
-        observe(model, step, x1 - x4, -1, True)
+        model[_SLOPE] = values[_ALPHA] * mean_weight
+        observe(model, step / mean_weight, x1 - x4, -1, True)
         if model[_SLOPE] > 0:
-            values[_ALPHA] = model[_SLOPE]
+            values[_ALPHA] = model[_SLOPE] / mean_weight
 
 
 @compiled
@@ -278,7 +282,7 @@ def _divide(control, min_step):
     while reads < live and bounds[reads - 1] < threshold:
         reads += 1
     end, kept = bounds[reads - 1], live - reads
-    width = max(values[_TARGET] / max(values[_ALPHA], 1e-30), min_step)
+    width = max(values[_TARGET] / max(values[_LEARNED_ALPHA], 1e-30), min_step)
     # Half of the free slots: the threshold may fall back, and the interval be divided again.
     max_made = (PARTITIONS - kept + 1) // 2
     made = 1
