@@ -1,15 +1,16 @@
-"""The time and energy of a shortest-path query, over set-points and fixed deltas.
+"""The time, power and energy of a shortest-path query, over set-points and fixed deltas.
 
-    python workflows/sssp_energy.py GRAPH OUT --source 1 [--seconds 3]
+    python workflows/sssp_energy.py GRAPH OUT --source 1 [--seconds 3] [--clocks 1200/2619]
 
 It repeats one query, one at a time, for some seconds at each set-point P of self_tuning and each
-delta of near_far, reads the GPU's energy counter around it, and draws speed-up against relative
-power (the baseline is near_far at the fastest of its deltas) and power against P. Without such a
-counter it draws time alone. The table is in OUT/energy.json.
+delta of near_far, and reads the GPU's energy counter and clocks around it: first at the clocks that
+the GPU chooses, then at each of ``--clocks`` (MHz of the cores and of the memory), which only some
+users may set. It draws speed-up against relative power (the baseline is near_far at the fastest of
+its deltas), power, energy and the energy-delay product against P. Without an energy counter it
+draws time alone. The table is in OUT/energy.json.
 """
 
 import argparse
-import contextlib
 import json
 import sys
 import time
@@ -26,25 +27,73 @@ def parse_numbers(text: str) -> list[float]:
     return [float(word.replace("_", "")) for word in text.split(",")]
 
 
-def measure(graph, source, backend, seconds, meter, method, **setting):
-    """Repeat a query for some seconds; return an ``experiments.Measured``."""
+def measure(graph, options, has_meter, clocks, method, **setting):
+    """Repeat a query for some seconds; return an ``experiments.Measured``. clocks: those held."""
     count = max(1, min(64, DISTANCE_BYTES // (8 * graph.n))) if graph.backend == "gpu" else 1
 
     def search() -> None:
         paths = mgraph.sssp(
-            graph, [source] * count, method=method, backend=backend, concurrency=1, **setting
-        )
-        assert paths.distance.reshape(count, -1)[0, source].item() == 0  # waits for the device
+            graph, [options.source] * count, method=method, backend=options.backend, concurrency=1,
+            **setting,
+        )  # fmt: skip
+        first = paths.distance.reshape(count, -1)[0, options.source]
+        assert first.item() == 0  # waits for the device
+
+    def repeat(watch) -> int:
+        queries = 0
+        while queries == 0 or time.perf_counter() - began < options.seconds:
+            search()
+            watch()
+            queries += count
+        return queries
 
     search()
-    queries, began = 0, time.perf_counter()
-    with meter or contextlib.nullcontext():
-        while queries == 0 or time.perf_counter() - began < seconds:
-            search()
-            queries += count
-    passed, (value,) = time.perf_counter() - began, setting.values()
-    energy = (meter.joules / queries, meter.watts) if meter else ()
-    return experiments.Measured(method, value, 1000 * passed / queries, *energy)
+    (value,) = setting.values()
+    began = time.perf_counter()
+    if not has_meter:
+        queries = repeat(lambda: None)
+        return experiments.Measured(method, value, 1000 * (time.perf_counter() - began) / queries)
+    seen = []
+    with experiments.EnergyMeter() as meter:
+        queries = repeat(lambda: seen.append(experiments.read_clocks()))
+    core, memory = (sum(column) / len(seen) for column in zip(*seen, strict=True))
+    return experiments.Measured(
+        method, value, 1000 * meter.seconds / queries, meter.joules / queries, meter.watts,
+        "" if clocks is None else str(clocks), core, memory,
+    )  # fmt: skip
+
+
+def measure_all(graph, options, has_meter):
+    """Measure every setting at every permitted pair of clocks; print each."""
+    unit = 32 * graph.mean_weight * graph.n / max(graph.num_arcs, 1)
+    settings = [("near_far", {"delta": d * unit}) for d in options.deltas]
+    settings += [("self_tuning", {"set_point": p}) for p in options.set_points]
+    measured = []
+    for clocks in [None, *options.clocks]:
+        if clocks is not None and not has_meter:
+            print(f"left out: {clocks} MHz, since no power is measured")
+            continue
+        try:
+            with experiments.locked_clocks(clocks):
+                for method, setting in settings:
+                    one = measure(graph, options, has_meter, clocks, method, **setting)
+                    measured.append(one)
+                    print(describe(one))
+        except mgraph.DeviceError as error:
+            if clocks is None:
+                raise
+            print(f"left out: {clocks} MHz: {error}")
+    return measured
+
+
+def describe(one) -> str:
+    """Describe a measurement in a line."""
+    line = f"{one.method} {one.setting:,.6g}: {one.milliseconds:.4g} ms per query"
+    if one.joules is None:
+        return line
+    line += f", {one.joules:.4g} J, {one.watts:.0f} W, {one.energy_delay:.4g} J s"
+    held = f", held at {one.clocks}" if one.clocks else ""
+    return f"{line}, at {one.core_mhz:.0f}/{one.memory_mhz:.0f} MHz{held}"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -61,50 +110,56 @@ def main(argv: list[str] | None = None) -> int:
         help="times 32·w/d of the graph",
     )  # fmt: skip
     parser.add_argument("--set-points", type=parse_numbers, default=[1e4, 1e5, 1e6, 1e7])
+    parser.add_argument("--clocks", default="", help="MHz of cores and memory: 1200/2619,1980/2619")
     options = parser.parse_args(argv)
 
-    measured, idle, meter = [], None, None
+    idle, has_meter = None, False
     try:
+        options.clocks = [
+            experiments.parse_clocks(word) for word in options.clocks.split(",") if word
+        ]
         options.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         print(f"sssp_energy: {options.out} cannot be written to: {error}", file=sys.stderr)
         return 1
+    except mgraph.UsageError as error:
+        print(f"sssp_energy: {error}", file=sys.stderr)
+        return error.exit_status
     try:
         graph = mgraph.read_graph(
             options.graph, symmetrise=options.symmetrise, backend=options.backend
         )
         if graph.backend == "gpu":
             try:
-                meter, idle = experiments.EnergyMeter(), experiments.idle_watts()
+                idle, has_meter = experiments.idle_watts(), True
                 print(f"idle: {idle:.0f} W")
             except mgraph.DeviceError as error:
                 print(f"time alone: {error}")
         else:
             print("time alone: energy is measured on a GPU, and the graph is on the CPU")
-        unit = 32 * graph.mean_weight * graph.n / max(graph.num_arcs, 1)
-        settings = [("near_far", {"delta": d * unit}) for d in options.deltas]
-        settings += [("self_tuning", {"set_point": p}) for p in options.set_points]
-        arguments = (graph, options.source, options.backend, options.seconds, meter)
-        for method, setting in settings:
-            measurement = measure(*arguments, method, **setting)
-            measured.append(measurement)
-            energy = f", {measurement.joules:.4g} J, {measurement.watts:.0f} W" if meter else ""
-            print(
-                f"{method} {measurement.setting:,.6g}: "
-                f"{measurement.milliseconds:.4g} ms per query{energy}"
-            )
-        rows = [measurement._asdict() for measurement in measured]
-        table = {"graph": options.graph, "idle_watts": idle, "rows": rows}
-        (options.out / "energy.json").write_text(json.dumps(table, indent=1) + "\n")
+        measured = measure_all(graph, options, has_meter)
+        table = {"graph": options.graph, "idle_watts": idle}
         title = Path(options.graph).name
         experiments.plot_time(measured, options.out / "time.png", title=title)
-        if meter:
+        if has_meter:
+            tuned = [m for m in measured if m.method == "self_tuning"]
+            least_joules = min(tuned, key=lambda m: m.joules)
+            least_product = min(tuned, key=lambda m: m.energy_delay)
+            table["least_joules"] = least_joules._asdict()
+            table["least_energy_delay"] = least_product._asdict()
+            print(f"least joules at P = {least_joules.setting:,.6g}, least energy-delay product "
+                  f"at P = {least_product.setting:,.6g}")  # fmt: skip
             experiments.plot_speedup_against_power(
                 measured, options.out / "speedup.png", title=title
             )
             experiments.plot_power_against_set_point(
                 measured, options.out / "power.png", idle=idle, title=title
             )
+            experiments.plot_energy_against_set_point(
+                measured, options.out / "energy.png", title=title
+            )
+        table["rows"] = [one._asdict() for one in measured]
+        (options.out / "energy.json").write_text(json.dumps(table, indent=1) + "\n")
     except mgraph.MgraphError as error:
         print(f"sssp_energy: {error}", file=sys.stderr)
         return error.exit_status

@@ -11,7 +11,7 @@ from mgraph.errors import DeviceError
 from mgraph.installation import install_command
 
 
-def _handle() -> Any:
+def open_device() -> tuple[Any, Any]:
     """Return NVML and its handle of the current device; DeviceError without an energy counter."""
     try:
         import cupy
@@ -40,7 +40,7 @@ class EnergyMeter:
 
     def __init__(self) -> None:
         """Open the counter."""
-        self._nvml, self._device = _handle()
+        self._nvml, self._device = open_device()
         self.joules = self.seconds = 0.0
         self._start = self._last = (0.0, 0.0)
 

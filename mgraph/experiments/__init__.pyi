@@ -1,11 +1,17 @@
 from mgraph.core.backend import resolve as resolve_backend
 from mgraph.core.host import available_cores as available_cores
 from mgraph.core.numbers import parse_number as parse_number
+from mgraph.cuda.clocks import locked_clocks as locked_clocks
+from mgraph.cuda.clocks import parse_clocks as parse_clocks
+from mgraph.cuda.clocks import read_clocks as read_clocks
 from mgraph.cuda.energy import EnergyMeter as EnergyMeter
 from mgraph.cuda.energy import idle_watts as idle_watts
 from mgraph.experiments.chain_statistics import copy_statistics as copy_statistics
 from mgraph.experiments.controller_ablation import compare_controllers as compare_controllers
 from mgraph.experiments.energy_plots import Measured as Measured
+from mgraph.experiments.energy_plots import (
+    plot_energy_against_set_point as plot_energy_against_set_point,
+)
 from mgraph.experiments.energy_plots import (
     plot_power_against_set_point as plot_power_against_set_point,
 )

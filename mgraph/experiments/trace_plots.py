@@ -2,21 +2,27 @@
 
 Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm"
 (IPDPS 2018), figures 1, 2, 3 and 5. Parallelism is X2: here the arcs of an iteration's
-frontier; the paper's text has them in one place and the vertices after advance in another. On
-a GPU an iteration may be a wave of up to 128 hops (roads, grids), unless ``hops`` is 1, and X2 is
-the arcs of all of them, more than are relaxed at a time; the labels say so.
+frontier; the paper's text has them in one place and the vertices after advance in another. Where
+the trace has waves, iterations of many hops on a GPU, X2 is the arcs of all their hops, more than
+are relaxed at a time; the labels say so.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mgraph.io.figure import new_figure, save_figure
 
-ARCS = "X2: arcs per iteration\n(on a GPU of up to 128 hops)"
-VERTICES = "X1: vertices per iteration\n(on a GPU of up to 128 hops)"
+ARCS = "X2: arcs per iteration"
+VERTICES = "X1: vertices per iteration"
+
+
+def _label(quantity: str, traces: Iterable[Any]) -> str:
+    """Return a quantity as a label, with a remark where iterations have many hops."""
+    has_waves = any(trace["is_wave"].any() for trace in traces)
+    return f"{quantity}\n(waves: of all their hops)" if has_waves else quantity
 
 
 def format_short(number: float) -> str:
@@ -36,7 +42,7 @@ def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -
     for axes in (left, right):
         axes.axhline(median, color="black", lw=0.8, ls="--", label=f"median {median:,.0f}")
         axes.grid(alpha=0.3)
-    left.set(xlabel="iteration", ylabel=ARCS, yscale="log", title=title)
+    left.set(xlabel="iteration", ylabel=_label(ARCS, [trace]), yscale="log", title=title)
     left.legend()
     right.set(xlabel="iterations with it")
     save_figure(figure, file)
@@ -50,7 +56,9 @@ def plot_parallelism_against_delta(
     for name, traces in sweeps.items():
         deltas = sorted(traces)
         axes.plot(deltas, [traces[delta]["x2"].mean() for delta in deltas], "o-", ms=4, label=name)
-    axes.set(xlabel="delta", ylabel=f"mean of {ARCS}", xscale="log", yscale="log")
+    shown = (trace for traces in sweeps.values() for trace in traces.values())
+    label = f"mean of {_label(ARCS, shown)}"
+    axes.set(xlabel="delta", ylabel=label, xscale="log", yscale="log")
     axes.grid(alpha=0.3, which="both")
     axes.legend()
     save_figure(figure, file)
@@ -66,7 +74,7 @@ def plot_frontier_against_delta(
         axes.plot(
             np.arange(1, len(frontier) + 1), frontier, lw=0.8, label=f"delta {format_short(delta)}"
         )
-    axes.set(xlabel="iteration", ylabel=VERTICES, title=title)
+    axes.set(xlabel="iteration", ylabel=_label(VERTICES, traces.values()), title=title)
     axes.set(xscale="log", yscale="log")
     axes.grid(alpha=0.3)
     axes.legend()
@@ -98,6 +106,6 @@ def plot_distributions(
     low, high = int(np.floor(axes.get_ylim()[0])), int(np.ceil(axes.get_ylim()[1]))
     powers = range(max(low, 0), high + 1)
     axes.set_yticks(powers, [f"$10^{power}$" for power in powers])
-    axes.set(ylabel=ARCS, title=title)
+    axes.set(ylabel=_label(ARCS, traces.values()), title=title)
     axes.grid(alpha=0.3, axis="y")
     save_figure(figure, file)

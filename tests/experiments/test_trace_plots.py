@@ -7,7 +7,6 @@ import pytest
 
 import mgraph
 from mgraph import experiments
-from mgraph.experiments import trace_plots
 from mgraph.shortest_paths import near_far_gpu, self_tuning_cpu
 
 
@@ -26,7 +25,11 @@ def drawn(file):
     return " ".join(re.findall(r"<!-- (.*?) -->", file.read_text(), flags=re.S)).split()
 
 
-def test_labels_tell_of_waves(traces, tmp_path):
+@pytest.mark.parametrize("has_waves", [False, True])
+def test_labels_tell_of_waves(has_waves, traces, tmp_path):
+    traces = {delta: trace.copy() for delta, trace in traces.items()}
+    for trace in traces.values():
+        trace["is_wave"][1] = has_waves
     file = tmp_path / "a.svg"
     named = {str(delta): trace for delta, trace in traces.items()}
     arcs, vertices = "X2: arcs per iteration", "X1: vertices per iteration"
@@ -41,13 +44,14 @@ def test_labels_tell_of_waves(traces, tmp_path):
     ):
         draw()
         text = " ".join(drawn(file))
-        assert f"{label} (on a GPU of up to {near_far_gpu.HOPS[1]} hops)" in text
+        assert label in text
+        assert (f"{label} (waves: of all their hops)" in text) == has_waves
         assert "parallelism" not in text
 
 
 def test_what_is_said_of_the_other_backend_holds():
     hops = f"up to {near_far_gpu.HOPS[1]} hops"
-    for module in (self_tuning_cpu, trace_plots, mgraph.sssp):
+    for module in (self_tuning_cpu, mgraph.sssp):
         text = " ".join((module.__doc__ or "").split())
         assert hops in text
         assert "same controller" not in text

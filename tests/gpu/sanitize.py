@@ -5,8 +5,8 @@ compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
 arguments: only those of edges, copies, pages, graph, degrees, rows, checksums, frontier, near_far
-(predecessors with each search), steiner, groups, exchange, components, breadth, forests, heap,
-heap_search and knapsacks.
+(predecessors with each search), paper_search, steiner, groups, exchange, components, breadth,
+forests, heap, heap_search and knapsacks.
 """
 
 import sys
@@ -162,6 +162,12 @@ def near_far():
     search("near_far", delta=3.0)
     search("self_tuning")
     search("self_tuning", set_point=200, targets=[5, 6])
+    search("self_tuning", set_point=200, upper_bound=True, trace=True)
+
+
+def paper_search():
+    search("self_tuning", controller="paper", set_point=200)
+    search("self_tuning", controller="paper", set_point=200, targets=[3, 8])
 
 
 def steiner():
@@ -309,6 +315,7 @@ CASES = {
     "checksums": checksums,
     "frontier": frontier,
     "near_far": near_far,
+    "paper_search": paper_search,
     "steiner": steiner,
     "groups": groups,
     "exchange": exchange,

@@ -1,13 +1,25 @@
 """The workflows on shortest paths do what their first lines say."""
 
+import argparse
+import functools
 import json
+import sys
+import time
+import types
 
 import pandas as pd
 import pytest
 
 import mgraph
 from mgraph import experiments
+from mgraph.cuda import clocks, energy
 from tests.workflows import load
+
+PLOTS = (
+    experiments.plot_speedup_against_power,
+    experiments.plot_power_against_set_point,
+    experiments.plot_energy_against_set_point,
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +67,106 @@ def test_energy_without_a_counter(grid, tmp_path, capsys):
     assert (tmp_path / "time.png").exists()
     assert load("sssp_energy").main(["none.gr", str(tmp_path)]) == 1
     assert load("sssp_energy").main([str(grid), str(grid)]) == 1
+
+
+class Nvml:
+    """NVML of a GPU at 1980/2619 MHz, whose clocks may be set or not, and whose power is 200 W."""
+
+    NVML_CLOCK_SM, NVML_CLOCK_MEM = 1, 2
+    NVMLError = type("NVMLError", (Exception,), {})
+
+    def __init__(self, *, may_set):
+        self.may_set, self.locked, self.history = may_set, {}, []
+        for clock, name in [("core", "Gpu"), ("memory", "Memory")]:
+            setattr(self, f"nvmlDeviceSet{name}LockedClocks", functools.partial(self.set, clock))
+            setattr(
+                self, f"nvmlDeviceReset{name}LockedClocks", functools.partial(self.reset, clock)
+            )
+
+    def set(self, clock, device, low, high):
+        if not self.may_set:
+            raise self.NVMLError("Insufficient Permissions")
+        assert low == high
+        self.locked[clock] = low
+        self.history.append((clock, low))
+
+    def reset(self, clock, device):
+        del self.locked[clock]
+        self.history.append((clock, None))
+
+    def nvmlDeviceGetClockInfo(self, device, clock):
+        core, memory = self.locked.get("core", 1980), self.locked.get("memory", 2619)
+        return core if clock == self.NVML_CLOCK_SM else memory
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, device):
+        return 200_000 * time.perf_counter()
+
+
+@pytest.fixture
+def has_energy(monkeypatch):
+    """Let the workflow measure the core that it runs on with a GPU's meter."""
+    cupy = types.SimpleNamespace(
+        cuda=types.SimpleNamespace(Device=lambda: types.SimpleNamespace(synchronize=lambda: None))
+    )
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+
+    def use(nvml):
+        for module in (clocks, energy):
+            monkeypatch.setattr(module, "open_device", lambda: (nvml, None))
+        monkeypatch.setattr(experiments, "idle_watts", lambda: 75.0)
+        return nvml
+
+    return use
+
+
+def measure_with_clocks(grid, out, words):
+    workflow = load("sssp_energy")
+    graph = mgraph.read_graph(grid, backend="cpu")
+    options = argparse.Namespace(
+        source=0, backend="cpu", seconds=0.01, deltas=[1.0], set_points=[40.0, 100.0],
+        clocks=[experiments.parse_clocks(word) for word in words],
+    )  # fmt: skip
+    return workflow.measure_all(graph, options, True)
+
+
+def test_clocks_that_may_be_set(grid, tmp_path, has_energy):
+    nvml = has_energy(Nvml(may_set=True))
+    measured = measure_with_clocks(grid, tmp_path, ["1200/1593", "1980/2619"])
+    assert [m.clocks for m in measured[::3]] == ["", "1200/1593", "1980/2619"]
+    assert [(m.core_mhz, m.memory_mhz) for m in measured[::3]] == [
+        (1980, 2619), (1200, 1593), (1980, 2619),
+    ]  # fmt: skip
+    assert all(150 < m.watts < 250 for m in measured)
+    assert all(m.energy_delay == m.joules * m.milliseconds / 1000 for m in measured)
+    assert nvml.locked == {}
+    files = "speedup", "power", "energy"
+    for name, plot in zip(files, PLOTS, strict=True):
+        plot(measured, tmp_path / f"{name}.svg")
+    text = (tmp_path / "speedup.svg").read_text()
+    assert "self_tuning at 1200/1593 MHz" in text
+    assert "near_far at 1980/2619 MHz" in text
+
+
+def test_clocks_that_may_not_be_set(grid, tmp_path, has_energy, capsys):
+    has_energy(Nvml(may_set=False))
+    measured = measure_with_clocks(grid, tmp_path, ["1200/1593"])
+    assert [m.clocks for m in measured] == ["", "", ""]
+    assert "left out: 1200/1593 MHz: this GPU's clocks cannot be set" in capsys.readouterr().out
+
+
+def test_clocks_are_given_back_after_an_error(has_energy):
+    nvml = has_energy(Nvml(may_set=True))
+    with pytest.raises(KeyError), experiments.locked_clocks(experiments.parse_clocks("900/800")):
+        raise KeyError
+    assert nvml.locked == {}
+    assert nvml.history == [("core", 900), ("memory", 800), ("memory", None), ("core", None)]
+
+
+@pytest.mark.parametrize("text", ["1200", "a/b", "1200/", "0/5", "1200/-3"])
+def test_what_are_no_clocks(text, grid, tmp_path, capsys):
+    arguments = [str(grid), str(tmp_path), "--clocks", text]
+    assert load("sssp_energy").main(arguments) == 2
+    assert "clocks are two whole MHz, as in 1200/2619" in capsys.readouterr().err
 
 
 def test_energy_plots(tmp_path):
