@@ -60,11 +60,17 @@ def _allocate(model: "CopyModel", rows: int) -> EdgeList:
 
 
 def generate_endpoints(
-    model: "CopyModel", stop: int | None = None, *, backend: Backend = "auto", extra_bytes: int = 0
+    model: "CopyModel",
+    stop: int | None = None,
+    *,
+    backend: Backend = "auto",
+    extra_bytes: int = 0,
+    threads: int | None = None,
 ) -> Any:
     """The endpoints, ``dst``, of all edges of vertices below ``stop``, by default n.
 
-    For methods that store all endpoints. Returns an array of shape (edges of these vertices,) and
+    For methods that store all endpoints. threads: of cuppa on CPUs, by default one per core; copy
+    and ba have one. Returns an array of shape (edges of these vertices,) and
     dtype ``model.dtype``: NumPy's from the CPU, CuPy's from the GPU. Raises OutOfMemoryError,
     before any work, if it and ``extra_bytes`` more do not fit in memory, UsageError for another
     method or a ``stop`` above n, and what ``resolve`` raises.
@@ -77,12 +83,15 @@ def generate_endpoints(
         from mgraph.generators import preferential_attachment_gpu
 
         return preferential_attachment_gpu.generate_endpoints(model, stop, extra_bytes)
-    from mgraph.generators import ba_cpu, copy_cpu, copy_model_cpu
+    from mgraph.generators import ba_cpu, copy_cpu, copy_model_cpu, cuppa_cpu
 
     model.check_memory(stop, available_memory(), "this machine", extra_bytes)
     dst = np.empty(model.edges_before(stop), model.dtype)
     copy_model_cpu.fill_clique(range(min(model.d, stop)), dst)
-    (ba_cpu if model.method == "ba" else copy_cpu).fill_endpoints(model, dst)
+    if model.method == "cuppa":
+        cuppa_cpu.fill_endpoints(model, dst, threads or available_cores())
+    else:
+        (ba_cpu if model.method == "ba" else copy_cpu).fill_endpoints(model, dst)
     return dst
 
 
@@ -125,7 +134,9 @@ def generate_edges(
     ends = None
     if model.stores_endpoints:
         extra_bytes = model.source_and_weight_bytes(part)
-        ends = generate_endpoints(model, part.stop, backend="cpu", extra_bytes=extra_bytes)
+        ends = generate_endpoints(
+            model, part.stop, backend="cpu", extra_bytes=extra_bytes, threads=threads
+        )
     rows = model.edges_in(part)
     edges = _allocate(model, rows)
     if ends is not None:

@@ -15,25 +15,25 @@ pytestmark = pytest.mark.gpu
 def power_law(n, dtype=None):
     edges = CopyModel(n, 4, weights=(1, 99)).edges(backend="cpu").edges
     if dtype is not None:
-        edges = EdgeList(edges.src, edges.dst, edges.weights.astype(dtype))
+        edges = EdgeList(edges.src, edges.dst, edges.weight.astype(dtype))
     return mgraph.from_edges(edges, n, directed=False, backend="cpu")
 
 
 @pytest.mark.parametrize("dtype", [None, np.int64, np.float32, np.float64])
-@pytest.mark.parametrize("set_point", [500, 100_000, None])
+@pytest.mark.parametrize("set_point", [30_000, 100_000, None])
 def test_distances(dtype, set_point):
-    graph = power_law(50_000, dtype)
+    graph = power_law(20_000, dtype)
     expected = sssp(graph, [5, 9], backend="cpu")
     found = sssp(graph, [5, 9], controller="paper", set_point=set_point, backend="gpu")
     assert (found.method, found.backend) == ("self_tuning", "gpu")
     np.testing.assert_array_equal(found.distance.get(), expected.distance)
-    targets = [7, 21, 49_000]
+    targets = [7, 21, 19_000]
     near = sssp(
         graph, 5, controller="paper", set_point=set_point, targets=targets, backend="gpu",
         predecessors=True,
     )  # fmt: skip
     np.testing.assert_array_equal(near.distance.get()[targets], expected.distance[0, targets])
-    assert near.path(21)[0] == 5
+    assert int(near.path(21).vertices[0]) == 5
 
 
 def test_a_hub_and_its_pieces():
@@ -49,7 +49,7 @@ def test_a_hub_and_its_pieces():
 
 def test_traces_and_ends(monkeypatch):
     graph = power_law(20_000)
-    trace = sssp(graph, 5, controller="paper", set_point=300, trace=True, backend="gpu").trace
+    trace = sssp(graph, 5, controller="paper", set_point=30_000, trace=True, backend="gpu").trace
     assert (trace["x3"] <= trace["x2"]).all()
     assert (trace["x4"] <= trace["x3"]).all()
     assert (trace["hops"] == 1).all()
