@@ -1,18 +1,20 @@
-"""The experiments of the paper on cuPPA at this machine's size: its figures 3 and 7 to 16.
+"""The experiments of the paper on cuPPA at this machine's size: its figures 3 to 16.
 
     python workflows/cuppa_experiments.py OUT [--edges 2e9] [--only 3,7,…] [--scheduler ADDRESS]
 
 Source: M. Alam, K. S. Perumalla, P. Sanders, "Novel parallel algorithms for fast multi-GPU-based
 generation of massive scale-free networks", section 5. Most of its graphs have 2·10^9 edges; here
---edges, by default as many on a GPU and 2·10^7 on CPUs, where cuppa, like copy, uses one core. OUT
-has for each figure a table, figure_N.parquet, and a plot, figure_N.png; tables.md has all tables,
-of degree distributions one line per graph. Figure 16 comes first, since its cluster may be missing.
+--edges, by default as many on a GPU and 2·10^7 on CPUs. OUT has for each figure a table,
+figure_N.parquet, and a plot, figure_N.png; tables.md has all tables, of degree distributions one
+line per graph. Figure 16 comes first, since its cluster may be missing.
 
  3  degree distributions of all generators           12  run time against n, by d
+4-6 drawings of graphs, n = 10,000, d = 1, 2, 4
  7  those of cuppa and cuppa_hash, by p               13  run time against d, by p
  8  a vertex's copies from its own round, by d, p     14  run time against p, by (n, d)
  9  the same by round and d                           15  run time against threads per block (GPU)
-10  run time of all generators                        16  strong scaling over the cluster's workers
+10  run time of all generators, with KaGen's and      16  strong scaling over the cluster's workers
+    NetworKit's if they are installed
 11  run time against n, by p
 """
 
@@ -66,9 +68,11 @@ class Experiments:
         """Return where a method runs: cuppa and cuppa_hash on a GPU, if there is one."""
         return self.backend if method.startswith("cuppa") else "cpu"
 
-    def measure_seconds(self, model: mgraph.CopyModel, **options: Any) -> float:
+    def measure_seconds(
+        self, model: mgraph.CopyModel, backend: str | None = None, **options: Any
+    ) -> float:
         """Return the median time to make a graph, of a single run if it takes long on a CPU."""
-        backend = self.choose_backend(model.method)
+        backend = backend or self.choose_backend(model.method)
         is_slow = backend == "cpu" and model.num_edges > 50_000_000
         repeats = 1 if is_slow else self.repeats
         threads = 1 if model.method in SEQUENTIAL else None
@@ -145,6 +149,28 @@ class Experiments:
         }
         return self.plot_degrees(models, 3, f"{self.edges // 4:,} vertices, d = 4, p = 0.5")
 
+    def draw_graph(self, figure: int, d: int) -> pd.DataFrame:
+        """Draw a graph; return its degrees."""
+        model = self.make_model(10_000, d)
+        edges = model.edges(backend=self.choose_backend(model.method)).edges
+        graph = mgraph.from_edges(edges, model.n, directed=False).to_cpu()
+        title = f"{model.n:,} vertices, d = {d}, p = 0.5"
+        experiments.plot_graph(graph, self.plot_file(figure), title=title)
+        degree, count = edges.degree_histogram(model.n)
+        return pd.DataFrame({"graph": f"d = {d}", "degree": degree, "vertices": count})
+
+    def figure_4(self) -> pd.DataFrame:
+        """A graph of 10,000 vertices, drawn: d = 1."""
+        return self.draw_graph(4, 1)
+
+    def figure_5(self) -> pd.DataFrame:
+        """A graph of 10,000 vertices, drawn: d = 2."""
+        return self.draw_graph(5, 2)
+
+    def figure_6(self) -> pd.DataFrame:
+        """A graph of 10,000 vertices, drawn: d = 4."""
+        return self.draw_graph(6, 4)
+
     def figure_7(self) -> pd.DataFrame:
         """Degree distributions of cuppa and cuppa_hash, by p."""
         models = {
@@ -188,13 +214,25 @@ class Experiments:
 
     def figure_10(self) -> pd.DataFrame:
         """Run time of all generators."""
-        table = self.measure_times(self.make_model(self.edges // 4, 4, method=m) for m in METHODS)
-        device = {m: "one core" if m in SEQUENTIAL else "gpu" for m in METHODS}
-        if self.backend == "cpu":
-            cores = experiments.available_cores()
-            device |= {"cuppa": "one core", "cuppa_hash": f"{cores} cores"}
-        dots = {f"{m} ({device[m]})": s for m, s in zip(table.method, table.seconds, strict=True)}
-        title = f"{self.edges // 4:,} vertices, d = 4, p = 0.5, endpoints in memory"
+        n, cores = self.edges // 4, experiments.available_cores()
+        runs = [(method, "cpu", "one core") for method in SEQUENTIAL]
+        runs += [(method, "cpu", f"{cores} cores") for method in ("cuppa", "cuppa_hash")]
+        if self.backend == "gpu":
+            runs += [(method, "gpu", "GPU") for method in ("cuppa", "cuppa_hash")]
+        rows = []
+        for method, backend, device in runs:
+            model = self.make_model(n, 4, method=method)
+            rows.append((method, device, self.measure_seconds(model, backend)))
+        for name in experiments.OTHER_GENERATORS:
+            try:
+                seconds = experiments.other_generator_seconds(name, n, 4)[0]
+                rows.append((name, "one core", seconds))
+            except mgraph.UsageError as error:
+                print(f"  left out: {name}: {error}")
+        table = pd.DataFrame(rows, columns=["generator", "device", "seconds"])
+        table["edges/s"] = 4 * n / table["seconds"]
+        dots = {f"{name} ({device})": seconds for name, device, seconds in rows}
+        title = f"{n:,} vertices, d = 4, p = 0.5, in memory"
         experiments.plot_dots(dots, self.plot_file(10), x="run time, s", title=title)
         return table
 

@@ -29,10 +29,15 @@ from mgraph.experiments.generator_plots import (
 )
 from mgraph.experiments.generator_plots import plot_dots as plot_dots
 from mgraph.experiments.generator_timing import generator_seconds as generator_seconds
+from mgraph.experiments.graph_drawing import plot_graph as plot_graph
 from mgraph.experiments.heap_timing import heap_pair_seconds as heap_pair_seconds
 from mgraph.experiments.heap_timing import heap_seconds as heap_seconds
 from mgraph.experiments.markdown import TableReport as TableReport
 from mgraph.experiments.markdown import markdown_table as markdown_table
+from mgraph.experiments.other_generators import OTHER_GENERATORS as OTHER_GENERATORS
+from mgraph.experiments.other_generators import (
+    other_generator_seconds as other_generator_seconds,
+)
 from mgraph.experiments.scaling import generator_scaling as generator_scaling
 from mgraph.experiments.trace_plots import plot_distributions as plot_distributions
 from mgraph.experiments.trace_plots import (

@@ -1,6 +1,7 @@
 """Run times of generators, with the edges in memory."""
 
 import time
+from typing import Any
 
 from mgraph.core.choices import Backend
 from mgraph.errors import UsageError
@@ -15,16 +16,15 @@ def generator_seconds(
     repeats: int = 5,
     backend: Backend = "auto",
     threads: int | None = None,
-    segments: str | int = "dynamic",
-    block_threads: int = 0,
+    **schedule: Any,
 ) -> list[float]:
     """Time ``repeats`` generations of a graph, after a warm-up; return the seconds of each.
 
     part: a range of vertices instead of all, for a method that can generate parts. On a GPU the
     endpoints are written to memory that was allocated before, timed by device events. On a CPU the
     wall clock times the endpoints alone for a method that stores them all, and otherwise
-    ``CopyModel.edges``, with sources and checksum. threads: on a CPU; segments, block_threads: for
-    cuppa on a GPU.
+    ``CopyModel.edges``, with sources and checksum. threads: on a CPU. schedule: for cuppa on a GPU,
+    of ``cuppa_gpu.Schedule``: segments, block_threads, places, growth, partition.
     Raises UsageError for repeats below 1 or options that do not apply, and what
     ``CopyModel.edges`` raises.
     """
@@ -33,22 +33,19 @@ def generator_seconds(
     if repeats < 1:
         raise UsageError(f"repeats must be at least 1 (got {repeats})")
     backend = preferential_attachment.resolve(model, backend)
-    if (segments, block_threads) != ("dynamic", 0) and not (
-        model.stores_endpoints and backend == "gpu"
-    ):
-        raise UsageError("segments and block_threads apply to method cuppa on a GPU")
+    if schedule and not (model.stores_endpoints and backend == "gpu"):
+        raise UsageError(f"{' and '.join(schedule)} apply to method cuppa on a GPU")
     if backend == "gpu":
         from mgraph.experiments import generator_timing_gpu
 
-        options = (
-            {"segments": segments, "block_threads": block_threads} if model.stores_endpoints else {}
+        return generator_timing_gpu.measure_seconds(
+            model, part or range(model.n), repeats, schedule
         )
-        return generator_timing_gpu.measure_seconds(model, part or range(model.n), repeats, options)
     times = []
     for _ in range(repeats + 1):
         began = time.perf_counter()
         if model.stores_endpoints:
-            preferential_attachment.generate_endpoints(model, backend="cpu")
+            preferential_attachment.generate_endpoints(model, backend="cpu", threads=threads)
         else:
             preferential_attachment.generate_edges(model, part, backend="cpu", threads=threads)
         times.append(time.perf_counter() - began)

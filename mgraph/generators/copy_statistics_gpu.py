@@ -58,7 +58,7 @@ def statistics(model: CopyModel, segments: str | int, block_threads: int) -> Cop
     queue_rounds: list[cuppa_gpu.QueueRound] = []
     launch = None
     if model.stores_endpoints:
-        launch = cuppa_gpu.plan(model, segments, block_threads)
+        launch = cuppa_gpu.plan(model, cuppa_gpu.Schedule(segments, block_threads))
         dst = preferential_attachment_gpu.generate_endpoints(
             model, model.n, segments=segments, block_threads=block_threads, rounds=queue_rounds
         )

@@ -12,7 +12,8 @@
 // has the data that teams share, and why relaxed loads suffice.
 //
 // No deadlock: all blocks are resident, and a team waits only for vertices below all those that it
-// has not begun; the lowest waiting vertex of the grid can always be finished.
+// has not begun; the lowest waiting vertex of the grid can always be finished. Where teams take
+// consecutive vertices, each waits for itself or for those before it, and the first for none.
 //
 //   MGRAPH_QUEUE_CAPACITY  vertices in a team's waiting queue, at most 32
 //   MGRAPH_THREADS         threads per block
@@ -45,10 +46,14 @@ struct round_log {
 // The kernel's other arguments, which cuppa_gpu.py packs.
 
 struct segment_plan {
-  u64 size;      // vertices of the first segment
-  int dynamic;   // not 0: while no queue was half full, segments grow at least twofold, and further
-                 // if queues have room
-  u64 max_size;  // up to which they grow
+  u64 size;     // vertices of the first segment
+  int dynamic;  // not 0: segments grow
+  // The paper's f, at least 2: segments grow f-fold while no queue had more than its f-th part. 0:
+  // while no queue was half full, at least twofold, and further if queues have room.
+  u64 growth;
+  u64 max_size;     // up to which they grow
+  int consecutive;  // not 0: a team takes consecutive vertices of a segment, else they are dealt in
+                    // turn
 };
 
 struct launch_state {
@@ -149,10 +154,14 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     waiting_queue queue(reinterpret_cast<waiting_vertex*>(own + cuppa_team::shared_words), team);
 
     // Phase 1: execute the copy model for each vertex of the segment.
-    const u64 stride = u64(team.teams()) * rows;
-    for (u64 base = start + u64(team.index()) * rows; base < stop; base += stride) {
+    const bool consecutive = segment_plan_.consecutive;
+    const u64 shares = (stop - start + rows - 1) / rows, teams = team.teams();
+    const u64 share = consecutive ? (shares + teams - 1) / teams * rows : rows;
+    const u64 first = start + team.index() * share;
+    const u64 end = consecutive ? min(stop, first + share) : stop;
+    for (u64 base = first; base < end; base += consecutive ? rows : teams * rows) {
       const u64 v = base + team.row();
-      const bool is_active = team.row() < rows && v < stop;
+      const bool is_active = team.row() < rows && v < end;
       if (queue.length + rows > queue_capacity) {
         ++queue.overflows;
         queue.resolve();
@@ -179,9 +188,12 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       entry.stop = stop;
       entry.nanoseconds = nanoseconds();
     }
-    const u64 growth = queue_capacity / (2 * fresh(&entry.longest) + 1);
+    const u64 longest = fresh(&entry.longest), factor = segment_plan_.growth;
+    u64 growth = factor * (longest * factor <= queue_capacity);
+    if (!factor && 2 * longest < queue_capacity)
+      growth = max(queue_capacity / (2 * longest + 1), u64(2));
     if (segment_plan_.dynamic && growth > 0)
-      segment = min(segment * max(growth, u64(2)), max(segment, segment_plan_.max_size));
+      segment = min(segment * growth, max(segment, segment_plan_.max_size));
     start = stop;
   }
 }

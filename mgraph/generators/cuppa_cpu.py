@@ -15,8 +15,8 @@ What ``cuppa_gpu`` explains holds here: a slot accepts what no lower slot of its
 vertex waits as one item, and an endpoint, once written, never changes, so that a reader sees
 ``unknown`` or the final one, whatever the order of stores.
 
-Waiting is rare: the endpoints that are under way are those of one block per thread, a small share
-of all below them from ``_first_edges`` on. The edges before are made by one thread.
+Waiting is rare: the endpoints that are under way are those of one block per thread, at most a
+sixty-fourth of all below them. The first edges, ``_first_edges``, are made by one thread.
 Cost per edge: as ``copy_cpu``, and one more write, of ``unknown``; 8 bytes per vertex of a segment
 where every vertex waits.
 """
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel
 
 UNKNOWN = -1
-_MAX_SEGMENT_EDGES = 1 << 21  # per thread: some 20 ms
+_MAX_SEGMENT_EDGES = 1 << 22  # per thread: some 40 ms
+_MIN_BLOCKS_BEFORE = 64  # per thread, before each segment
 _FEW_WAITING = 4096  # vertices that one thread resolves sooner than several
 
 
@@ -83,7 +84,7 @@ def _find_unknown(ends, begin, end):
 
 
 @compiled
-def _execute(draws, ends, thread, threads, first_row, stop_row, cancelled, waiting):
+def _execute(draws, ends, thread, threads, first_row, stop_row, rows_per_block, cancelled, waiting):
     """Phase 1 of a thread: make its blocks of the rows of a segment; return how many wait.
 
     Row r is vertex d + r. waiting: int64, room for the thread's rows, those that wait.
@@ -93,7 +94,6 @@ def _execute(draws, ends, thread, threads, first_row, stop_row, cancelled, waiti
     words, state, table = np.empty_like(slots), np.empty_like(slots), empty_table(degree)
     drawn = state.view(np.int64)
     block, row = np.empty(slots.size, ends.dtype), np.empty(degree, np.int64)
-    rows_per_block = slots.size // degree
     count_waiting = 0
     for first in range(first_row + thread * rows_per_block, stop_row, threads * rows_per_block):
         if cancelled[0]:
@@ -159,7 +159,7 @@ def _clear(ends):
 
 def _first_edges(threads: int) -> int:
     """Return how many edges one thread makes first."""
-    return 8 * threads * BLOCK
+    return max(1 << 20, 8 * threads * BLOCK)
 
 
 def fill(draws: Draws, ends: np.ndarray, threads: int, first_edges: int | None = None) -> None:
@@ -180,7 +180,7 @@ def fill(draws: Draws, ends: np.ndarray, threads: int, first_edges: int | None =
         return cancellation.map_in_threads(work, items, threads)
 
     while done < rows:
-        stop = min(2 * done, done + _MAX_SEGMENT_EDGES * threads // degree + 1, rows)
+        stop = min(4 * done, done + _MAX_SEGMENT_EDGES * threads // degree + 1, rows)
         _make_segment(draws, ends, done, stop, threads, each)
         done = stop
 
@@ -192,13 +192,14 @@ def _make_segment(
     """Make the rows from ``first`` to ``stop - 1``. each: map, over threads."""
     degree = int(draws.d)
     each(_clear, np.array_split(ends[first * degree : stop * degree], threads))
-    rows_per_block = max(1, BLOCK // degree)
+    # So short that what is under way is a small share of what is there.
+    rows_per_block = max(1, min(BLOCK // degree, first // (_MIN_BLOCKS_BEFORE * threads)))
     blocks = -(-(stop - first) // rows_per_block)
     queues = [np.empty(-(-blocks // threads) * rows_per_block, np.int64) for _ in range(threads)]
 
     def execute(t: int) -> int:
         flag = cancellation.cancel_flag()
-        return int(_execute(draws, ends, t, threads, first, stop, flag, queues[t]))
+        return int(_execute(draws, ends, t, threads, first, stop, rows_per_block, flag, queues[t]))
 
     def resolve(part: np.ndarray) -> int:
         return int(_resolve(draws, ends, part, cancellation.cancel_flag()))

@@ -19,10 +19,13 @@ sources; polling them is faster than queueing the vertex, so it is queued only a
 polls. Blocks wait for each other, which is safe because all are resident (a cooperative launch; the
 paper's section 3.4) and because a team waits only for vertices below all those it has not begun.
 
-Segments. ``fixed``, as in the paper: as many vertices as the queues have room for d copies each.
-``dynamic``: the first segment has that size; while no queue was half full, segments grow at least
+Segments. ``fixed``, as in the paper: a block has C places of 8 bytes, 48 KiB by default, so its
+share of a segment is C/d vertices. ``dynamic``: the first segment is smaller, as many vertices as
+our queues have room for d copies each; while no queue was half full, segments grow at least
 twofold, and further if the queues have room, until one takes some tenths of a second: between two
-segments the device checks for cancellation.
+segments the device checks for cancellation. With ``growth``, the paper's f, they begin as the fixed
+ones and grow f-fold while no queue had more than its f-th part. A segment's vertices are dealt to
+the teams in turn, or with the partition ``consecutive`` in ranges.
 
 Cost per edge: one draw, 1 - p random reads of a 32-byte sector, 4 or 8 bytes written twice (first
 as unknown); one grid barrier per segment. Device memory: the endpoints. Deterministic.
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel
 
 QUEUE_CAPACITY = 32  # vertices in a team's waiting queue
+PLACES = 48 * 1024 // 8  # the paper's C: of a block, in its waiting queue
+PARTITIONS = "round_robin", "consecutive"
 MAX_POLLS = 10_000  # of the source that a vertex of many slots waits for, before it is queued
 WARP_TEAM_THREADS, MAX_THREADS = 256, 1024  # per block
 _MAX_SEGMENT_EDGES = 1 << 29  # of a dynamic segment
@@ -114,6 +119,38 @@ def read_declarations(d: int, dtype: str, block_threads: int, start: str) -> Dec
     )
 
 
+class Schedule(NamedTuple):
+    """How the vertices are dealt; no edge depends on it.
+
+    segments: ``dynamic``, ``fixed``, or the number of vertices per segment. block_threads: a
+    multiple of 32, by default 256 and, above d = 32, one thread per slot (the paper's τ). places:
+    of a block, by which segments are cut (C), by default 6,144 where segments are those of the
+    paper. growth: of dynamic segments (f), at least 2; 0: as far as queues have room. partition:
+    ``round_robin`` or ``consecutive``.
+    """
+
+    segments: str | int = "dynamic"
+    block_threads: int = 0
+    places: int | None = None
+    growth: int = 0
+    partition: str = "round_robin"
+
+    def check(self) -> None:
+        """Raise UsageError unless the options are right."""
+        if self.segments not in ("dynamic", "fixed"):
+            check_integer("segments, if not dynamic or fixed,", self.segments, 1, MAX_N)
+        if self.places is not None:
+            check_integer("places", self.places, 1, 1 << 20)
+        if self.growth:
+            check_integer("growth", self.growth, 2, QUEUE_CAPACITY)
+        if self.growth and self.segments != "dynamic":
+            raise UsageError(f"growth belongs to dynamic segments (they are {self.segments})")
+        if self.partition not in PARTITIONS:
+            raise UsageError(
+                f"partition must be one of {', '.join(PARTITIONS)} (got {self.partition})"
+            )
+
+
 class Launch(NamedTuple):
     """A launch: threads per block, blocks, teams in all blocks, vertices of the first segment."""
 
@@ -139,9 +176,10 @@ class QueueRound(NamedTuple):
     seconds: float
 
 
-def plan(model: "CopyModel", segments: str | int = "dynamic", block_threads: int = 0) -> Launch:
-    """The launch that ``fill`` makes on the current device with these options."""
-    block_threads = _check_threads(model, block_threads)
+def plan(model: "CopyModel", schedule: Schedule) -> Launch:
+    """The launch that ``fill`` makes on the current device with this schedule."""
+    schedule.check()
+    block_threads = _check_threads(model, schedule.block_threads)
     kernel = KERNELS.kernel(
         "cuppa_generate", **defines(model.d, model.dtype, block_threads, model.start)
     )
@@ -149,10 +187,18 @@ def plan(model: "CopyModel", segments: str | int = "dynamic", block_threads: int
     purpose = f"cuppa with d = {model.d}"
     blocks = resident_blocks(kernel, block_threads, shared, purpose, "use method cuppa_hash")
     teams = blocks * (block_threads // 32 if model.d <= WARP_SLOTS else 1)
-    segment = max(1, teams * QUEUE_CAPACITY // model.d)
-    if segments not in ("dynamic", "fixed"):
-        segment = check_integer("segments, if not dynamic or fixed,", segments, 1, MAX_N)
+    segment = choose_segment(model.d, schedule, blocks, teams)
     return Launch(block_threads, blocks, teams, segment)
+
+
+def choose_segment(d: int, schedule: Schedule, blocks: int, teams: int) -> int:
+    """The number of vertices of the first segment."""
+    if isinstance(schedule.segments, int):
+        return schedule.segments
+    is_the_papers = schedule.segments == "fixed" or schedule.growth > 0
+    if schedule.places is None and not is_the_papers:
+        return max(1, teams * QUEUE_CAPACITY // d)
+    return blocks * max(1, (schedule.places or PLACES) // d)
 
 
 def fill(
@@ -160,22 +206,21 @@ def fill(
     stop: int,
     dst: Any,
     *,
-    segments: str | int = "dynamic",
-    block_threads: int = 0,
     rounds: list[QueueRound] | None = None,
+    **options: Any,
 ) -> None:
     """Write the endpoints of vertices d to ``stop - 1``, on the current stream.
 
     dst: CuPy array of dtype ``model.dtype`` and shape (edges of vertices below ``stop``,); the
-    clique's endpoints come first and are not written. segments: ``dynamic``, ``fixed``, or the
-    number of vertices per segment. block_threads: a multiple of 32, by default 256 and, above
-    d = 32, one thread per slot. rounds: a list to which the rounds are appended; the call then
-    waits for the device, and otherwise does not. Device memory beside ``dst``: with ``rounds``, 40
-    bytes per segment of the first one's size; OutOfMemoryError if there is not enough.
+    clique's endpoints come first and are not written. options: of a ``Schedule``. rounds: a list to
+    which the rounds are appended; the call then waits for the device, and otherwise does not.
+    Device memory beside ``dst``: with ``rounds``, 40 bytes per segment of the first one's size;
+    OutOfMemoryError if there is not enough.
     """
     import cupy
 
-    launch = plan(model, segments, block_threads)
+    schedule = Schedule(**options)
+    launch = plan(model, schedule)
     declared = read_declarations(model.d, str(model.dtype), launch.block_threads, model.start)
     first = model.d
     max_rounds = -(-(stop - first) // launch.segment)
@@ -196,7 +241,9 @@ def fill(
         declared.segment_plan.pack(
             {
                 "size": launch.segment,
-                "dynamic": segments == "dynamic",
+                "dynamic": schedule.segments == "dynamic",
+                "growth": schedule.growth,
+                "consecutive": schedule.partition == "consecutive",
                 "max_size": _MAX_SEGMENT_EDGES // model.d,
             }
         ),

@@ -1,6 +1,7 @@
 """Figures of cuPPA on a GPU, for generators/BENCHMARKS.md.
 
     python -m tests.benchmarks.cuppa_gpu bars        n = 5e8, d = 4, by p; dynamic, fixed
+    python -m tests.benchmarks.cuppa_gpu schedules   n = 5e8, d = 4: partitions, C, f, threads
     python -m tests.benchmarks.cuppa_gpu hard        p near 0, d up to 4096, memory nearly full
     python -m tests.benchmarks.cuppa_gpu linear      time against n and d, and its log-log slope
 
@@ -70,6 +71,25 @@ def bars():
             report(model, seconds(model, segments=segments), note)
 
 
+def schedules():
+    ways = [{"segments": "fixed", "places": places} for places in (768, 6144, 49_152, 393_216)]
+    ways += [{"growth": growth} for growth in (2, 4, 8)]
+    ways += [{"block_threads": threads} for threads in (64, 128, 256, 512, 1024)]
+    ways = [{}, {"segments": "fixed", "block_threads": 512}, *ways]
+    for p in (0.5, 0.0):
+        model = exact(500_000_000 if p else 62_500_000, 4, p)
+        for way in ways:
+            for partition in ("round_robin", "consecutive"):
+                options, rounds = {**way, "partition": partition}, []
+                preferential_attachment_gpu.generate_endpoints(
+                    model, model.n, rounds=rounds, **options
+                )
+                names = ", ".join(f"{key} {value}" for key, value in options.items())
+                full = sum(round.overflows for round in rounds)
+                note = f"{names}: {len(rounds)} rounds, {full:,} full queues"
+                report(model, seconds(model, 3, **options), note)
+
+
 def hard():
     import cupy
 
@@ -127,7 +147,7 @@ def linear():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["bars", "hard", "linear"])
+    parser.add_argument("what", choices=["bars", "schedules", "hard", "linear"])
     add_option(parser)
     globals()[apply(parser.parse_args()).what]()
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mgraph import CopyModel
+from mgraph import CopyModel, UsageError
 from mgraph.generators import cuppa_gpu, preferential_attachment
 from mgraph.generators.copy_model import STARTS
 from mgraph.generators.copy_model_gpu import model_values
@@ -14,7 +14,10 @@ from tests import emulator
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
 
 
-def generate(model, blocks, threads, segment, dynamic, seed, max_size=1 << 40, cancelled=0):
+def generate(
+    model, blocks, threads, segment, dynamic, seed, max_size=1 << 40, cancelled=0, growth=0,
+    consecutive=False,
+):  # fmt: skip
     """The endpoints, and the rounds."""
     declared = cuppa_gpu.read_declarations(model.d, str(model.dtype), threads, model.start)
     ends = np.full((model.n - model.d) * model.d, -1, model.dtype)
@@ -23,7 +26,10 @@ def generate(model, blocks, threads, segment, dynamic, seed, max_size=1 << 40, c
     arrived, cancelled_round = np.zeros(1, np.uint64), np.full(1, ~np.uint64(0))
     cancel_flag = np.array([cancelled], np.uint32)
     launch = {"model": model_values(model), "n": model.n, "ends": ends}
-    plan = {"size": segment, "dynamic": dynamic, "max_size": max_size}
+    plan = {
+        "size": segment, "dynamic": dynamic, "growth": growth, "max_size": max_size,
+        "consecutive": consecutive,
+    }  # fmt: skip
     state = {
         "log": log, "log_rounds": len(log), "arrived": arrived, "cancel_flag": cancel_flag,
         "cancelled_round": cancelled_round,
@@ -64,7 +70,10 @@ def test_its_edges_are_those_of_copy(d, threads, queue, max_polls, data):
         segment = data.draw(st.sampled_from([1, 7, 100, 1 << 40]))
         dynamic = data.draw(st.booleans())
         blocks, seed = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 1 << 40))
-        ends, rounds = generate(model, blocks, threads, segment, dynamic, seed)
+        ends, rounds = generate(
+            model, blocks, threads, segment, dynamic, seed,
+            growth=data.draw(st.sampled_from([0, 2, 8])), consecutive=data.draw(st.booleans()),
+        )  # fmt: skip
     expected = preferential_attachment.generate_endpoints(model)[model.edges_before(d) :]
     np.testing.assert_array_equal(ends, expected)
     assert [round.first for round in rounds] == [d, *(round.stop for round in rounds[:-1])]
@@ -82,3 +91,49 @@ def test_queues_are_filled_and_lose_nothing(monkeypatch, d, threads):
     )
     assert rounds[0].waited > 0
     assert d > 4 or (rounds[0].longest, rounds[0].overflows > 0) == (32, True)
+
+
+@pytest.mark.parametrize("growth", [2, 4, 32])
+def test_segments_grow_by_the_papers_factor(growth):
+    """While no queue had more than the part of it that the factor leaves."""
+    model = CopyModel(4 + 3000, 4, 0.9, method="copy")
+    _, rounds = generate(model, 2, 64, 10, True, 1, growth=growth)
+    sizes = [round.stop - round.first for round in rounds]
+    for size, after, round in zip(sizes, sizes[1:-1], rounds, strict=False):
+        grows = round.longest * growth <= cuppa_gpu.QUEUE_CAPACITY
+        assert after == size * (growth if grows else 1)
+    assert len(sizes) > 2
+
+
+@pytest.mark.parametrize(
+    ("d", "options", "vertices"),
+    [
+        (4, {}, 3 * 8 * 32 // 4),
+        (4, {"segments": "fixed"}, 3 * 6144 // 4),
+        (4, {"segments": "fixed", "places": 100}, 3 * 25),
+        (4, {"growth": 2}, 3 * 6144 // 4),
+        (7, {"segments": "fixed"}, 3 * (6144 // 7)),
+        (4096, {"segments": "fixed", "places": 100}, 3),
+        (4, {"segments": 77}, 77),
+    ],
+)
+def test_the_first_segment(d, options, vertices):
+    """Of 3 blocks of 8 teams: by the paper's rule a block has C/d vertices."""
+    schedule = cuppa_gpu.Schedule(**options)
+    schedule.check()
+    assert cuppa_gpu.choose_segment(d, schedule, 3, 24) == vertices
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"segments": 0}, "segments, if not dynamic or fixed, must lie"),
+        ({"places": 0}, "places must lie"),
+        ({"growth": 1}, "growth must lie"),
+        ({"growth": 2, "segments": "fixed"}, "growth belongs to dynamic segments"),
+        ({"partition": "hash"}, "partition must be one of round_robin, consecutive"),
+    ],
+)
+def test_schedules_that_are_wrong(options, message):
+    with pytest.raises(UsageError, match=message):
+        cuppa_gpu.Schedule(**options).check()

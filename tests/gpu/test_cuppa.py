@@ -79,6 +79,20 @@ def test_block_threads_do_not_change_the_graph(n, d, block_threads):
     np.testing.assert_array_equal(on_gpu(model, block_threads=block_threads), on_cpu(model))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"partition": "consecutive"},
+        {"partition": "consecutive", "segments": "fixed", "places": 200},
+        {"growth": 2}, {"growth": 8, "places": 100, "partition": "consecutive"},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(("n", "d", "p"), [(200_000, 4, 0.1), (50_000, 7, 0.5), (3_000, 200, 0.5)])
+def test_schedules_do_not_change_the_graph(n, d, p, options):
+    model = CopyModel(n, d, p, method="cuppa")
+    np.testing.assert_array_equal(on_gpu(model, **options), on_cpu(model))
+
+
 @pytest.mark.parametrize("p", [0.0, 0.3])
 @pytest.mark.parametrize(("n", "d"), [(1_000, 200), (3_000, 1100), (5_000, 4096)])
 def test_vertices_of_more_slots_than_threads_resume_after_waiting(monkeypatch, n, d, p):

@@ -22,7 +22,7 @@ def test_the_figures_of_a_cpu(workflow, tmp_path, capsys, monkeypatch):
     assert "Left out: it needs a GPU" in capsys.readouterr().out
     text = (tmp_path / "tables.md").read_text()
     tables = {}
-    for number in (3, 7, 8, 9, 10, 11, 12, 13, 14, 16):
+    for number in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16):
         assert (tmp_path / f"figure_{number}.png").stat().st_size > 10_000
         tables[number] = pd.read_parquet(tmp_path / f"figure_{number}.parquet")
         assert f"## Figure {number}:" in text
@@ -35,7 +35,10 @@ def test_the_figures_of_a_cpu(workflow, tmp_path, capsys, monkeypatch):
     assert (first[first.index <= 64] == first.index[first.index <= 64]).all()
     for _, rows in tables[9].groupby("d"):
         assert rows["most_dependent"].iloc[0] > rows["most_dependent"].iloc[-1]
-    for number in (10, 11, 12, 13, 14):
+    assert [tables[d]["vertices"].sum() for d in (4, 5, 6)] == [10_000] * 3
+    assert set(workflow.METHODS) <= set(tables[10]["generator"])
+    assert (tables[10]["seconds"] > 0).all()
+    for number in (11, 12, 13, 14):
         table = tables[number]
         assert (table["seconds"] > 0).all()
         np.testing.assert_allclose(table["edges/s"], table["edges"] / table["seconds"])
@@ -49,6 +52,8 @@ def test_the_figures_of_a_gpu(workflow, tmp_path):
     table = pd.read_parquet(tmp_path / "figure_15.parquet")
     assert sorted(set(table["threads"])) == [64, 128, 256, 512, 1024]
     assert (table[table["threads"] == 64]["speed-up"] == 1).all()
+    devices = pd.read_parquet(tmp_path / "figure_10.parquet").groupby("generator")["device"].count()
+    assert devices["cuppa"] == devices["cuppa_hash"] == 2
 
 
 @pytest.mark.parametrize(
@@ -70,8 +75,8 @@ def test_wrong_use(workflow, tmp_path, capsys, arguments, status, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--only", "4"], "--only: must be a list such as 3,7 of 3, 7, 8"),
-        (["--only", "3,,7"], "--only: must be a list such as 3,7 of 3, 7, 8"),
+        (["--only", "2"], "--only: must be a list such as 3,7 of 3, 4, 5"),
+        (["--only", "3,,7"], "--only: must be a list such as 3,7 of 3, 4, 5"),
         (["--edges", "inf"], "--edges: invalid parse_number value: 'inf'"),
         (["--edges", "abc"], "--edges: invalid parse_number value: 'abc'"),
     ],
