@@ -34,7 +34,7 @@ from mgraph.cli.options import (
 from mgraph.cli.preparation import preparing
 from mgraph.compilation import Stopwatch
 from mgraph.core.arrays import on_gpu
-from mgraph.core.choices import Ids, Partition, SsspController, SsspMethod
+from mgraph.core.choices import Ids, Partition, SsspController, SsspFrontierBound, SsspMethod
 from mgraph.core.formatting import (
     digits_of,
     format_parts,
@@ -128,6 +128,13 @@ def read_sources(file: str) -> list[str]:
     help="Keep each GPU below WATTS, by lowering P and pausing between searches.",
 )
 @option(
+    "--frontier-bound",
+    type=click.Choice(get_args(SsspFrontierBound)),
+    group=METHOD,
+    help="What frontier_node and frontier_edge settle in a round: up to the least weight of the "
+    "graph, or of each vertex.  [default: graph]",
+)
+@option(
     "--heap-threshold",
     type=NUMBER,
     metavar="N",
@@ -213,6 +220,7 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
     )
     names = (
         "method", "delta", "set_point", "heap_threshold", "controller", "hops", "upper_bound",
+        "frontier_bound",
     )  # fmt: skip
     check_options(power_limit=options["power_limit"], **{name: options[name] for name in names})
     from mgraph.io.vertex_names import VertexNames
@@ -312,7 +320,7 @@ def _least_weight(graph: "mgraph.Graph", u: int, v: int) -> Any:
 
 def _search_over_cluster(location: str, source: str | None, options: dict[str, Any]) -> None:
     refuse(
-        ("targets", "path", "trace", "plot", "controller", "hops", "upper_bound"),
+        ("targets", "path", "trace", "plot", "controller", "hops", "upper_bound", "frontier_bound"),
         "applies to one --source without --out",
     )
     if options["random"] is None:

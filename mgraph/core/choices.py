@@ -15,6 +15,7 @@ SsspMethod = Literal[
     "auto", "bfs", "dijkstra", "near_far", "self_tuning", "frontier_node", "frontier_edge", "heap"
 ]
 SsspController = Literal["mgraph", "paper"]
+SsspFrontierBound = Literal["graph", "vertex"]
 SteinerMethod = Literal[
     "auto", "star", "local_search", "dreyfus_wagner", "takahashi_matsuyama", "mehlhorn"
 ]

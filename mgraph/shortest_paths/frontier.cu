@@ -3,7 +3,8 @@
 // least tentative distance among them, w_min the least weight in the graph. A round is
 //
 //   minimum  d_min, by a parallel reduction
-//   F        the vertices of U with d <= d_min + w_min, which are final
+//   F        the vertices of U with d <= d_min + w_min, which are final; with a bound by vertex,
+//            those with d <= the least d + w of U, w being the least weight of a vertex's arcs
 //   settle   relax the arcs of F by atomicMin; improved vertices join U
 //
 // MGRAPH_BY_ARC is 0 for CUDA_N, which gives a vertex to a thread, and 1 for CUDA_E, which gives an
@@ -52,6 +53,7 @@ struct search_memory {
   key_t* distance;       // [n], infinity but for the sources, which have 0
   u8* in_u;              // [n] flags, set for the sources
   u8* in_f;              // [n] flags, if by arc
+  weight_t* row_minima;  // [n], of the rows with arcs, for a bound by vertex, else null
   key_t* min_distance;   // [3], no_key
   u64* arrived;          // 0; of the barrier
   u64* rounds;           // 0
@@ -66,6 +68,15 @@ __device__ void relax(const graph& graph_, const search_memory& memory, key_t cu
   const key_t key = extended(tail, graph_.weights ? graph_.weights[arc] : weight_t(1));
   if (key > cutoff || key >= fresh(&memory.distance[head])) return;
   if (key < atomicMin(&memory.distance[head], key)) memory.in_u[head] = 1;
+}
+
+// What a vertex of U contributes to the minimum: its distance or, for a bound by vertex, that of its
+// nearest head.
+__device__ key_t contribution(const graph& graph_, const search_memory& memory, long long v) {
+  const key_t key = fresh(&memory.distance[v]);
+  if (!memory.row_minima) return key;
+  const bool has_arcs = graph_.indptr[v] < graph_.indptr[v + 1];
+  return has_arcs ? extended(key, memory.row_minima[v]) : key_t(no_key - 1);
 }
 
 // The minimum of all blocks' keys, into *minimum.
@@ -108,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
   for (u64 round = 0;; ++round) {
     key_t nearest = no_key;
     for (long long v = thread; v < n; v += stride) {
-      if (fresh(&memory.in_u[v])) nearest = min(nearest, fresh(&distance[v]));
+      if (fresh(&memory.in_u[v])) nearest = min(nearest, contribution(graph_, memory, v));
     }
     reduce_minimum(nearest, &memory.min_distance[round % 3]);
     if (thread == 0 && cancel_watch.stopped()) *memory.cancelled_round = round;
@@ -120,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
       *memory.rounds = round;
     }
     if (nearest == no_key) return;
-    const key_t bound = extended(nearest, request.min_weight);
+    const key_t bound = memory.row_minima ? nearest : extended(nearest, request.min_weight);
     if (targets_are_settled(request, distance, bound)) return;
 #if MGRAPH_BY_ARC
     for (long long v = thread; v < n; v += stride) {
@@ -145,5 +156,21 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
     }
 #endif
     barrier.wait();
+  }
+}
+
+// The least weight of each row with arcs.
+extern "C" __global__ void frontier_row_minima(__grid_constant__ const graph graph_,
+                                               weight_t* minima) {
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  for (long long v = thread; v < graph_.n; v += stride) {
+    const long long first = graph_.indptr[v], end = graph_.indptr[v + 1];
+    if (first == end) continue;
+    weight_t least = graph_.weights ? graph_.weights[first] : weight_t(1);
+    for (long long arc = first + 1; graph_.weights && arc < end; ++arc) {
+      least = min(least, graph_.weights[arc]);
+    }
+    minima[v] = least;
   }
 }

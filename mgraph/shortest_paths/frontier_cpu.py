@@ -4,7 +4,9 @@ Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU 
 algorithms 3 to 5, with the economical bound of H. Ortega-Arranz and others (2013). U are the
 vertices that are reached and not settled. In each round the frontier F, the vertices of U with d <=
 d_min + w_min, is final, d_min being the least tentative distance in U and w_min the least weight in
-the graph. ``frontier_gpu`` gives a vertex (CUDA_N, algorithm 4) or an arc (CUDA_E, algorithm 5) to
+the graph. With the bound ``vertex``, Ortega-Arranz's own, it is the least d + w over all u of U, w
+being the least weight of the arcs of u; that is higher, so that there are fewer rounds.
+``frontier_gpu`` gives a vertex (CUDA_N, algorithm 4) or an arc (CUDA_E, algorithm 5) to
 a thread; on one core the two differ in what they pass over to find the frontier's arcs: all
 vertices, or all arcs. The paper stops with a target in the frontier; here a target must be nearer
 than the bound, so that all vertices as near as it are known, too.
@@ -41,7 +43,7 @@ def _targets_are_settled(distance, targets, stop_at_first, bound):
 @compiled
 def _find_distances(
     indptr, indices, weights, distance, sources, targets, stop_at_first, cutoff, infinity,
-    min_weight, by_arc, cancel_flag,
+    min_weight, by_arc, row_minima, cancel_flag,
 ):  # fmt: skip
     """Fill ``distance``, which holds ``infinity``, and return the number of rounds."""
     n = distance.size
@@ -55,13 +57,16 @@ def _find_distances(
             tails[indptr[u] : indptr[u + 1]] = u
     rounds = np.int64(0)
     while not cancel_flag[0]:
-        min_distance = infinity
+        min_distance, bound = infinity, infinity
         for v in range(n):
             if in_u[v]:
                 min_distance = min(min_distance, distance[v])
+                if row_minima.size and indptr[v] < indptr[v + 1]:
+                    bound = min(bound, distance[v] + row_minima[v])
         if min_distance == infinity:
             return rounds
-        bound = min_distance + min_weight
+        if not row_minima.size:
+            bound = min_distance + min_weight
         if targets.size and _targets_are_settled(distance, targets, stop_at_first, bound):
             return rounds
         for v in range(n):
@@ -84,11 +89,22 @@ def _find_distances(
     return rounds
 
 
+@compiled
+def row_minima(indptr, weights, minima):
+    """Write the least weight of each row with arcs."""
+    for v in range(minima.size):
+        if indptr[v] < indptr[v + 1]:
+            minima[v] = weights[indptr[v]]
+            for arc in range(indptr[v] + 1, indptr[v + 1]):
+                minima[v] = min(minima[v], weights[arc])
+
+
 def find_distances(*arguments: Any) -> int:
     """Fill ``distance``, which holds ``infinity``, and return the number of rounds.
 
     arguments: indptr, indices, weights, distance, sources, targets, stop_at_first, cutoff,
-    infinity, the graph's least weight, and whether to pass over all arcs, else all vertices.
+    infinity, the graph's least weight, whether to pass over all arcs, else all vertices, and the
+    least weight of each row, or an empty array for the graph's bound.
     """
     rounds = int(_find_distances(*arguments, cancellation.cancel_flag()))
     cancellation.raise_if_cancelled()

@@ -1,6 +1,7 @@
 """Frontier Dijkstra on a GPU: memory and the one launch of ``frontier.cu`` per search.
 
-Device bytes beside the graph and the distances: 2 per vertex, and 4 per arc for ``frontier_edge``.
+Device bytes beside the graph and the distances: 2 per vertex, 4 per arc for ``frontier_edge``, and
+a weight per vertex for a bound by vertex.
 """
 
 import functools
@@ -61,10 +62,13 @@ def _read_declarations(weight: str, length: str, by_arc: bool) -> Declared:
 class Searcher:
     """Working memory for searches on one graph, on the device."""
 
-    def __init__(self, graph: Graph, length: np.dtype, *, by_arc: bool) -> None:
+    def __init__(
+        self, graph: Graph, length: np.dtype, *, by_arc: bool, by_vertex_bound: bool = False
+    ) -> None:
         """Allocate memory.
 
         length: the type of distances. by_arc: give an arc to a thread, else a vertex.
+        by_vertex_bound: settle up to the nearest head of any vertex.
         """
         import cupy
 
@@ -73,6 +77,11 @@ class Searcher:
         self._tails = primitives_gpu.tails(graph.indptr, graph.num_arcs) if by_arc else None
         self._in_u = cupy.empty(graph.n, np.uint8)
         self._in_f = cupy.empty(graph.n if by_arc else 0, np.uint8)
+        self._row_minima = None
+        if by_vertex_bound:
+            self._row_minima = cupy.empty(
+                graph.n, graph.weights.dtype if graph.weights is not None else length
+            )
         self.graph = graph
 
     @property
@@ -95,6 +104,9 @@ class Searcher:
                 "num_arcs": graph.num_arcs,
             }
         )
+        if self._row_minima is not None:
+            macros = search_defines(*self._types)
+            KERNELS.launch("frontier_row_minima", (self._packed_graph, self._row_minima), **macros)
 
     def launch(
         self, sources: Any, distance: Any, *, targets: Any, stop_at_first: bool, cutoff: Any
@@ -129,6 +141,7 @@ class Searcher:
             "distance": distance.view(key),
             "in_u": self._in_u,
             "in_f": self._in_f,
+            "row_minima": self._row_minima,
             "min_distance": min_distance,
             "arrived": arrived,
             "rounds": rounds,

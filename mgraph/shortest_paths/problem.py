@@ -86,6 +86,7 @@ class SearchOptions(NamedTuple):
     controller: str | None = None
     hops: int | None = None
     upper_bound: bool = False
+    frontier_bound: str | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from mgraph.core.choices import (
     Backend,
     Device,
     SsspController,
+    SsspFrontierBound,
     SsspMethod,
     check_choice,
 )
@@ -46,6 +47,7 @@ def sssp(
     hops: int | None = None,
     power_limit: float | PowerGovernor | None = None,
     heap_threshold: int | None = None,
+    frontier_bound: SsspFrontierBound | None = None,
     trace: bool = False,
     concurrency: int | None = None,
 ) -> ShortestPaths:
@@ -102,6 +104,10 @@ def sssp(
         For heap: with more queued vertices than this, the others wait in a heap, and an iteration
         takes about as many of the nearest. By default 10,000 on a CPU, on a GPU the number of
         threads that it runs at a time.
+    frontier_bound : {"graph", "vertex"}, optional
+        For frontier_node and frontier_edge: up to what distance a round settles vertices. By
+        default to the nearest one's plus the least weight of the graph, as the paper has it;
+        ``vertex``: to the nearest head of any vertex that is not settled, in fewer rounds.
     trace : bool, default False
         Also return one row per iteration: X1 to X4 (the frontier, its arcs, the vertices improved,
         those that stay near), threshold and models. For one search by near_far, self_tuning or
@@ -164,8 +170,9 @@ def sssp(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
     check_options(
-        method, delta, set_point, power_limit, heap_threshold, controller, hops, upper_bound
-    )
+        method, delta, set_point, power_limit, heap_threshold, controller, hops, upper_bound,
+        frontier_bound,
+    )  # fmt: skip
     if method == "bfs" and graph.weights is not None:
         raise UsageError(
             "bfs counts arcs, and this graph has weights; use another method", parameter="method"
@@ -179,7 +186,7 @@ def sssp(
         )
     options = SearchOptions(
         method, predecessors, delta, set_point, power_limit, heap_threshold, trace, concurrency,
-        controller, hops, upper_bound,
+        controller, hops, upper_bound, frontier_bound,
     )  # fmt: skip
     device = _choose_backend(request, options, backend)
     if device == "gpu" and backend == "auto" and _is_any_method(request, options):
@@ -272,6 +279,7 @@ def check_options(
     controller: str | None = None,
     hops: int | None = None,
     upper_bound: bool = False,
+    frontier_bound: str | None = None,
 ) -> None:
     """Raise UsageError for options that are wrong, or that belong to another method."""
     check_choice("method", method, METHODS)
@@ -285,6 +293,12 @@ def check_options(
         raise UsageError(f"heap_threshold must be at least 1 vertex (got {heap_threshold})")
     if heap_threshold is not None and method != "heap":
         raise UsageError(f"heap_threshold belongs to method heap (the method is {method})")
+    if frontier_bound is not None:
+        check_choice("frontier_bound", frontier_bound, get_args(SsspFrontierBound))
+        if not method.startswith("frontier"):
+            raise UsageError(
+                f"frontier_bound belongs to the frontier methods (the method is {method})"
+            )
     if delta is not None and method not in ("auto", "near_far"):
         raise UsageError(f"delta belongs to method near_far (the method is {method})")
     if controller is not None:

@@ -127,8 +127,12 @@ def _choose_search(
 
         min_weight = request.dtype.type(request.graph.weight_range[0])
         by_arc = options.method == "frontier_edge"
+        minima = np.zeros(
+            request.graph.n if options.frontier_bound == "vertex" else 0, request.dtype
+        )
+        frontier_cpu.row_minima(csr[0], csr[2], minima)
         return lambda distance, sources: frontier_cpu.find_distances(
-            *csr, distance, sources, *bounds, min_weight, by_arc
+            *csr, distance, sources, *bounds, min_weight, by_arc, minima
         )
     if options.method == "heap":
         return _heap_search(options, csr, bounds)

@@ -86,7 +86,7 @@ def search(
         if options.method == "bfs":
             return *_search_by_breadth(request, graph, options, patience), None
         if options.method.startswith("frontier"):
-            distance = _search_by_frontier(request, graph, by_arc=options.method == "frontier_edge")
+            distance = _search_by_frontier(request, graph, options)
         elif options.power_limit:
             distance = _search_within_power(
                 request, graph, options.power_limit, options.concurrency
@@ -119,11 +119,14 @@ def _drop_beyond_targets(distance: Any, request: SearchRequest) -> None:
     distance[key > bound[:, None]] = request.infinity
 
 
-def _search_by_frontier(request: SearchRequest, graph: Graph, *, by_arc: bool) -> Any:
+def _search_by_frontier(request: SearchRequest, graph: Graph, options: SearchOptions) -> Any:
     """Return distances by frontier Dijkstra, one search after another."""
     import cupy
 
-    searcher = frontier_gpu.Searcher(graph, request.dtype, by_arc=by_arc)
+    searcher = frontier_gpu.Searcher(
+        graph, request.dtype, by_arc=options.method == "frontier_edge",
+        by_vertex_bound=options.frontier_bound == "vertex",
+    )  # fmt: skip
     distance = cupy.empty((len(request.sources), graph.n), request.dtype)
     targets = cupy.asarray(request.targets, np.int32)
     for i, sources in enumerate(request.sources):

@@ -155,6 +155,7 @@ def search(method, targets=None, **options):
 def frontier():
     search("frontier_node")
     search("frontier_edge", targets=[5, 6])
+    search("frontier_node", frontier_bound="vertex")
 
 
 def near_far():
