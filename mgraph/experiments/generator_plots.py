@@ -99,7 +99,7 @@ def plot_dots(
         text_style = {"xytext": (8, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(f"{values[label]:.3g}", (values[label], label), **text_style)
     axes.set(xlabel=x, title=title, xscale="log")
-    axes.set_xlim(min(values.values()) / 3, 3 * max(values.values()))
+    axes.set_xlim(min(values.values()) / 3, 8 * max(values.values()))  # space for the values
     axes.margins(y=0.15)
     axes.grid(alpha=0.3)
     save_figure(figure, file)

@@ -71,7 +71,11 @@ PAGES = {
         "generate_gpu parquet FOLDER --tiny"
     ),
     "python -m tests.benchmarks.cuppa_gpu bars": _on_gpu("cuppa_gpu bars --tiny"),
+    "python -m tests.benchmarks.cuppa_gpu schedules": _on_gpu("cuppa_gpu schedules --tiny"),
     "python -m tests.benchmarks.cuppa_gpu hard": _on_gpu("cuppa_gpu hard --tiny"),
+    "python workflows/cuppa_experiments.py OUT --only 10 --edges 2e7": Tiny(
+        "python workflows/cuppa_experiments.py OUT --only 10 --edges 2e4 --backend cpu"
+    ),
     "python -m tests.benchmarks.cuppa_gpu linear": _on_gpu("cuppa_gpu linear --tiny"),
     "python -m tests.benchmarks.sequential_cpu": Tiny(f"{GPU}sequential_cpu --edges 16000"),
     "python -m tests.benchmarks.hubs": Tiny(f"{GPU}hubs --n 500 --seeds 2 --core 1000"),
@@ -105,6 +109,13 @@ PAGES = {
     "--set-points 1e5,1e6,4e6,3e7": Tiny(
         "python workflows/sssp_energy.py GRAPH OUT --seconds 0.01 --deltas 0.0625,1 "
         "--set-points 1e2,1e3"
+    ),
+    "python workflows/sssp_energy.py GRAPH OUT --source V": Tiny(
+        "python workflows/sssp_energy.py GRAPH OUT --source 1 --seconds 0.01 --deltas 1 "
+        "--set-points 1e2"
+    ),
+    "python -m tests.benchmarks.frontier_rounds MAKER NAME … --gpu": Tiny(
+        f"{GPU}frontier_rounds {MAKER} pa-10"
     ),
     "python workflows/sssp_controllers.py GRAPH OUT --set-point P": Tiny(
         "python workflows/sssp_controllers.py GRAPH OUT --set-point 50 --max-iterations 99"
