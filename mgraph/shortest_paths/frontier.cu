@@ -70,8 +70,8 @@ __device__ void relax(const graph& graph_, const search_memory& memory, key_t cu
   if (key < atomicMin(&memory.distance[head], key)) memory.in_u[head] = 1;
 }
 
-// What a vertex of U contributes to the minimum: its distance or, for a bound by vertex, that of its
-// nearest head.
+// What a vertex of U contributes to the minimum: its distance or, for a bound by vertex, that of
+// its nearest head.
 __device__ key_t contribution(const graph& graph_, const search_memory& memory, long long v) {
   const key_t key = fresh(&memory.distance[v]);
   if (!memory.row_minima) return key;
