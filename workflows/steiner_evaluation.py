@@ -6,8 +6,9 @@ Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU 
 4. Graphs are Barabási and Albert's (BA) of growing size, and those given. For each k it draws
 terminals at random, and measures by the same queries the reference (dijkstra, on a core) and the
 searches on a GPU; without one the reference alone. A k for which memory runs out is left out, and
-those above it. OUT/runs.csv has one row per run (n vertices, m arcs), speedups.png is figure 5 of
-the paper, parts.png figure 6, summary.txt what is printed at the end.
+those above it. OUT/runs.csv has one row per run (n vertices, m arcs), cases.png and speedups.png
+are figure 5 of the paper, parts.png figure 6, summary.txt what is printed at the end. With
+--unit-weights each edge counts 1, as in the paper's ontologies.
 
 --steinlib: a folder of instances with one folder per class (C/c01.stp), and optima.csv with columns
 instance and optimum. OUT/steinlib.csv has one row per tree, steinlib.png gaps and times.
@@ -19,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import mgraph
@@ -69,6 +71,8 @@ def make_cases(options: argparse.Namespace) -> list[Case]:
     for name, file in zip(names[1:], options.graphs, strict=True):
         graph = mgraph.read_graph(file, symmetrise=options.symmetrise, backend="cpu")
         graphs.append((name, graph))
+    if options.unit_weights:
+        graphs = [(name, with_unit_weights(graph)) for name, graph in graphs]
     return [
         (
             name,
@@ -80,6 +84,12 @@ def make_cases(options: argparse.Namespace) -> list[Case]:
         )
         for name, graph in graphs
     ]
+
+
+def with_unit_weights(graph: mgraph.Graph) -> mgraph.Graph:
+    """Return the graph with weights of 1."""
+    weights = np.ones(graph.num_arcs, np.int32)
+    return mgraph.Graph(graph.indptr, graph.indices, weights, directed=graph.directed)
 
 
 def read_instances(folder: Path) -> tuple[list[Case], pd.Series]:
@@ -164,6 +174,7 @@ def evaluate(case: Case, searches: list[str]) -> list[dict[str, Any]]:
         for k, sample in queries.items():
             measured = measure(graphs, sample, f"{name} of {graph.n:,} vertices, k = {k}")
             case_row = {"graph": name, "n": graph.n, "m": graph.num_arcs, "k": k}
+            case_row["degree_variance"] = float(np.diff(graph.indptr).var())
             rows += [case_row | row for row in measured]
     except mgraph.OutOfMemoryError as error:
         print(f"{name} of {graph.n:,} vertices: no more, since {error}", flush=True)
@@ -222,13 +233,14 @@ def main(argv: list[str] | None = None) -> int:
     sizes = [10**3, 10**4, 10**5, 10**6]
     parser.add_argument("--sizes", type=parse_numbers, default=sizes, help="vertices of BA graphs")
     parser.add_argument(
-        "--k", type=parse_numbers, default=[2, 4, 8, 16, 32, 64, 128], help="terminals"
+        "--k", type=parse_numbers, default=[1 << i for i in range(1, 11)], help="terminals"
     )
     parser.add_argument("--samples", type=int, default=10, help="queries for each k")
     parser.add_argument("--searches", type=parse_words, default=list(ON_GPU), help="on a GPU")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--symmetrise", action="store_true")
+    parser.add_argument("--unit-weights", action="store_true", help="count edges")
     parser.add_argument("--steinlib", type=Path, metavar="FOLDER")
     parser.add_argument("--improve", action="store_true", help="SteinLib's trees, with bounds")
     options = parser.parse_intermixed_args(argv)
@@ -253,6 +265,8 @@ def main(argv: list[str] | None = None) -> int:
         answers = [row for case in problems for row in evaluate(case, searches)]
         if answers:
             summaries.append(show_steinlib(pd.DataFrame(answers), optima, options.out))
+        if rows or answers:
+            experiments.plot_steiner_cases(pd.DataFrame(rows + answers), options.out / "cases.png")
         write("\n".join(summaries), options.out / "summary.txt")
     except mgraph.MgraphError as error:
         print(f"steiner_evaluation: {error}", file=sys.stderr)

@@ -86,6 +86,7 @@ def _describe_summary(summary: Any) -> dict[str, str]:
     }
     ends = summary.edges if summary.directed else 2 * summary.edges
     lines["degrees"] += f", mean {format_number(ends / max(summary.n, 1))}"
+    lines["degrees"] += f", variance {format_number(summary.degree_variance)}"
     if summary.in_degree:
         lines["degrees"] += " out, {:,} to {:,} in".format(*summary.in_degree)
     if summary.weight:

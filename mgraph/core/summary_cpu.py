@@ -18,10 +18,11 @@ from mgraph.errors import UsageError
 
 
 class Summary(NamedTuple):
-    """Sizes, minimum and maximum degrees, weights, and components (weak ones if directed).
+    """Sizes, degrees, weights, and components (weak ones if directed).
 
-    degree, in_degree: minimum and maximum. A self-loop of an undirected graph counts twice.
-    isolated: vertices without edges. weight: minimum, mean, maximum; None without weights or edges.
+    degree, in_degree: minimum and maximum; degree_variance: that of degree. A self-loop of an
+    undirected graph counts twice. isolated: vertices without edges. weight: minimum, mean, maximum;
+    None without weights or edges.
     """
 
     n: int
@@ -30,6 +31,7 @@ class Summary(NamedTuple):
     self_loops: int
     isolated: int
     degree: tuple[int, int]
+    degree_variance: float
     in_degree: tuple[int, int] | None
     weight: tuple[float, float, float] | None
     components: int
@@ -108,6 +110,7 @@ class Summarizer:
             self_loops=int(self._loops),
             isolated=int((_are_zero(out) & _are_zero(into)).sum()),
             degree=_range(out),
+            degree_variance=_variance(out),
             in_degree=_range(into) if self._directed else None,
             weight=(min(minima), sum(totals) / self._edges, max(maxima)) if minima else None,
             components=int((sizes > 0).sum()),
@@ -119,6 +122,14 @@ def _are_zero(counts: EndpointCounts) -> Any:
     are_zero = counts.low == 0
     are_zero[counts.overflows] = False
     return are_zero
+
+
+def _variance(counts: EndpointCounts) -> float:
+    degrees, vertices = histogram(counts)
+    if not degrees.size:
+        return 0.0
+    mean = np.average(degrees, weights=vertices)
+    return float(np.average((degrees - mean) ** 2, weights=vertices))
 
 
 def _range(counts: EndpointCounts) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from mgraph.experiments.energy_plots import (
     plot_speedup_against_power as plot_speedup_against_power,
 )
 from mgraph.experiments.energy_plots import plot_time as plot_time
+from mgraph.experiments.evaluation_plots import plot_steiner_cases as plot_steiner_cases
 from mgraph.experiments.evaluation_plots import plot_steiner_gaps as plot_steiner_gaps
 from mgraph.experiments.evaluation_plots import plot_steiner_parts as plot_steiner_parts
 from mgraph.experiments.evaluation_plots import plot_steiner_speedups as plot_steiner_speedups

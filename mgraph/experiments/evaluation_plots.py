@@ -43,6 +43,26 @@ def steiner_speedups(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(np.exp(means))
 
 
+def plot_steiner_cases(
+    runs: pd.DataFrame, file: str | os.PathLike[str], *, title: str = ""
+) -> None:
+    """Plot which cases there are: the terminals against the graph's arcs, by graph (figure 5a).
+
+    Graphs in folders, as SteinLib's (C/c01.stp), have one marker per folder.
+    """
+    figure, axes = new_figure()
+    groups = runs["graph"].map(lambda name: name.rpartition("/")[0] or name)
+    cases = runs.assign(graph=groups)[["graph", "m", "k"]].drop_duplicates()
+    marker = _markers(cases["graph"])
+    for name, rows in cases.groupby("graph", sort=False):
+        axes.plot(rows["m"], rows["k"], ls="", alpha=0.7, label=name, **marker[str(name)])
+    axes.set(xlabel="arcs", ylabel="terminals k", xscale="log", title=title)
+    axes.set_yscale("log", base=2)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    save_figure(figure, file)
+
+
 def plot_steiner_speedups(
     runs: pd.DataFrame, file: str | os.PathLike[str], *, title: str = ""
 ) -> None:

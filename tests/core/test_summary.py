@@ -37,6 +37,7 @@ def test_it_is_the_plain_count(dtype, data):
     assert summary.self_loops == (src == dst).sum()
     assert summary.isolated == (out + into == 0).sum()
     assert summary.degree == (degrees.min(), degrees.max())
+    assert summary.degree_variance == pytest.approx(degrees.var())
     assert summary.in_degree == ((into.min(), into.max()) if directed else None)
     assert summary.components == count
     assert summary.largest_component == np.bincount(component).max()

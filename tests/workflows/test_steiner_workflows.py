@@ -109,8 +109,18 @@ def test_evaluation_without_a_gpu(graph, steinlib, tmp_path, capsys):
     assert written in text
     (row,) = (line for line in written.splitlines() if line.startswith("X"))
     assert row.split()[:5] == ["X", "dijkstra", "2", "2", "-"]
-    assert all(is_png(out / name) for name in ("parts.png", "steinlib.png"))
+    assert all(is_png(out / name) for name in ("cases.png", "parts.png", "steinlib.png"))
+    assert (runs["degree_variance"] > 0).all()
     assert not (out / "speedups.png").exists()
+
+
+def test_evaluation_of_edges_that_count_one(graph, tmp_path):
+    out = tmp_path / "out"
+    arguments = [str(out), str(graph), *SMALL, "--backend", "cpu", "--unit-weights"]
+    assert load("steiner_evaluation").main(arguments) == 0
+    runs = pd.read_csv(out / "runs.csv")
+    assert (runs["cost"] < 40).all()  # edges
+    assert (runs["cost"] >= runs["k"] - 1).all()
 
 
 @pytest.fixture
