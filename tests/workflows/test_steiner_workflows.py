@@ -123,6 +123,16 @@ def test_evaluation_of_edges_that_count_one(graph, tmp_path):
     assert (runs["cost"] >= runs["k"] - 1).all()
 
 
+def test_evaluation_beside_the_papers_bound(graph, tmp_path):
+    out = tmp_path / "out"
+    arguments = [str(out), str(graph), *SMALL, "--backend", "cpu", "--epsilon", "0.1"]
+    assert load("steiner_evaluation").main(arguments) == 0
+    runs = pd.read_csv(out / "runs.csv")
+    assert (runs["searches"] < runs["searches_bound"]).all()
+    ba = runs[runs["graph"] == "BA"]
+    assert (ba["searches_bound"] / (ba["m"] * ba["k"])).between(100, 990).all()  # weights 1 to 99
+
+
 @pytest.fixture
 def with_gpu(monkeypatch):
     """The workflow on a machine whose GPU is the CPU; ``answer`` may change what it finds."""
