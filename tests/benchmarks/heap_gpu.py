@@ -52,7 +52,8 @@ def sequential(arguments):
         program = f"{folder}/priority_queue"
         source = HERE / "priority_queue.cpp"
         subprocess.run(["g++", "-O3", "-march=native", "-o", program, source], check=True)
-        subprocess.run([program, str(arguments.keys)], check=True)
+        for order in arguments.orders:
+            subprocess.run([program, str(arguments.keys), order], check=True)
 
 
 def main():
