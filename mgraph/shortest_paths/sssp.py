@@ -297,7 +297,8 @@ def check_options(
         check_choice("frontier_bound", frontier_bound, get_args(SsspFrontierBound))
         if not method.startswith("frontier"):
             raise UsageError(
-                f"frontier_bound belongs to the frontier methods (the method is {method})"
+                "frontier_bound belongs to methods frontier_node and frontier_edge (the method is "
+                f"{method})"
             )
     if delta is not None and method not in ("auto", "near_far"):
         raise UsageError(f"delta belongs to method near_far (the method is {method})")

@@ -281,7 +281,10 @@ def test_bad_weights(weights, dtype, message):
         ({"hops": 1, "method": "heap"}, "hops belongs to methods near_far and self_tuning"),
         ({"hops": 1, "power_limit": 9}, "with power_limit, iterations have as many hops"),
         ({"heap_threshold": 5}, "heap_threshold belongs to method heap"),
-        ({"frontier_bound": "vertex"}, "frontier_bound belongs to the frontier methods"),
+        (
+            {"frontier_bound": "vertex"},
+            "frontier_bound belongs to methods frontier_node and frontier_edge",
+        ),
         ({"frontier_bound": "arc", "method": "frontier_node"}, "frontier_bound must be one of"),
         ({"power_limit": 200}, "power_limit needs a GPU"),
         ({"power_limit": 200, "set_point": 9}, "give power_limit or set_point"),
