@@ -94,7 +94,9 @@ def knapsack(files: tuple[str, ...], out: str | None, **options: Any) -> int:
     names = ("method", "backend", "key", "time_limit")
     check_options(**{name: options[name] for name in names})
     if options["method"] != "branch_and_bound":
-        refuse(("key", "collect"), "applies to --method branch_and_bound")
+        refuse(("key",), "applies to --method branch_and_bound")
+    if options["method"] not in ("branch_and_bound", "plain_branch_and_bound"):
+        refuse(("collect",), "applies to --method branch_and_bound")
     if out is None:
         refuse(("resume", "overwrite", "compression", "ids"), "needs --out")
     if len(files) == 1 and out is None:

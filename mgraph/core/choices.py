@@ -21,7 +21,9 @@ SteinerMethod = Literal[
 ]
 SteinerSearch = Literal["auto", "dijkstra", "node", "edge"]
 ForestMethod = Literal["auto", "filter_boruvka", "filter_kruskal", "boruvka", "prim", "prim_naive"]
-KnapsackMethod = Literal["auto", "dynamic_program", "branch_and_bound"]
+KnapsackMethod = Literal[
+    "auto", "dynamic_program", "branch_and_bound", "plain_branch_and_bound"
+]  # fmt: skip
 KnapsackKey = Literal["bound", "profit"]
 Ids = Literal["original", "number"]
 Partition = Literal["auto", "always", "never"]

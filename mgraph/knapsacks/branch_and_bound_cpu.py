@@ -186,11 +186,11 @@ def solve(
         if time.monotonic() >= deadline:
             break
         if ended == FULL:
-            memory = _grow(memory, state, max_nodes)
+            memory = grow_memory(memory, state, max_nodes)
     best = int(state["best"])
     pending_bounds = memory.nodes["bound"][memory.heap[1][: state["pending"]]]
     bound = max(best, int(pending_bounds.max(initial=best)))
-    chosen = problem.choose_items(_trace_flips(memory, state))
+    chosen = problem.choose_items(trace_flips(memory, state))
     return Solution(best, chosen, bound, int(state["explored"]))
 
 
@@ -206,7 +206,7 @@ def enlarge(heap):
     return grow(heap)
 
 
-def _grow(memory: Memory, state: np.void, max_nodes: int) -> Memory:
+def grow_memory(memory: Memory, state: np.void, max_nodes: int) -> Memory:
     """Double the array of nodes, the heap, or both, whichever is full."""
     made, nodes, heap = int(state["made"]), memory.nodes, memory.heap
     grow_nodes, grow_heap = made + 2 > nodes.size, state["pending"] + 2 > capacity(heap)
@@ -245,7 +245,7 @@ def _collect(memory: Memory, state: np.void) -> None:
     state["pending"] = kept.size
 
 
-def _trace_flips(memory: Memory, state: np.void) -> np.ndarray:
+def trace_flips(memory: Memory, state: np.void) -> np.ndarray:
     """For each level of the best solution's node, whether it flipped its item."""
     step, parent = int(state["best_step"]), int(state["best_parent"])
     flips = np.zeros(step // 2, bool)

@@ -17,8 +17,9 @@ from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.problem import KnapsackProblem
 from mgraph.knapsacks.solution import Solution
 
-METHODS = ("auto", "dynamic_program", "branch_and_bound")
+METHODS = ("auto", "dynamic_program", "branch_and_bound", "plain_branch_and_bound")
 KEYS = ("bound", "profit")
+ON_CPU = ("dynamic_program", "plain_branch_and_bound")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,10 +108,11 @@ def knapsack(
         Whole numbers of at least 0.
     capacity : int
         The total weight that the choice may have.
-    method : {"auto", "dynamic_program", "branch_and_bound"}, default "auto"
-        ``dynamic_program`` runs on one CPU core, ``branch_and_bound`` on a core or a GPU. ``auto``
-        is branch and bound if ``backend="gpu"``; otherwise the dynamic program, and branch and
-        bound if that does not fit in memory.
+    method : {"auto", "dynamic_program", "branch_and_bound", "plain_branch_and_bound"}
+        ``dynamic_program`` runs on one CPU core, ``branch_and_bound`` on a core or a GPU. ``auto``,
+        the default, is branch and bound if ``backend="gpu"``; otherwise the dynamic program, and
+        branch and bound if that does not fit in memory. ``plain_branch_and_bound`` is the paper's
+        own, on one core, for comparison: give it a ``time_limit``.
     backend : {"auto", "cpu", "gpu"}, default "auto"
         Where branch and bound runs.
     key : {"bound", "profit"}, default "bound"
@@ -166,7 +168,7 @@ def knapsack(
     bound, nodes = problem.fixed_profit, 0
     deadline = math.inf if time_limit is None else began + time_limit
     for method in methods:
-        used_backend = backends.resolve("cpu" if method == "dynamic_program" else backend)
+        used_backend = backends.resolve("cpu" if method in ON_CPU else backend)
         if not problem.size:
             break
         solve = _select_solver(method, used_backend, key == "bound", collect)
@@ -205,9 +207,9 @@ def check_options(method: str, backend: Backend, key: str, time_limit: float | N
     """Raise UsageError for options that ``knapsack`` would not take."""
     check_choice("method", method, METHODS)
     check_choice("backend", backend, backends.BACKENDS)
-    if method == "dynamic_program" and backend == "gpu":
+    if method in ON_CPU and backend == "gpu":
         raise UsageError(
-            "method dynamic_program runs on a CPU (got backend 'gpu'); use method branch_and_bound"
+            f"method {method} runs on a CPU (got backend 'gpu'); use method branch_and_bound"
         )
     check_choice("key", key, KEYS)
     if time_limit is None:
@@ -223,7 +225,11 @@ def _select_solver(
     method: str, backend: Backend, by_bound: bool, collect: bool
 ) -> Callable[[KnapsackProblem, float], Solution]:
     """The function that solves a problem by a method, given a deadline."""
-    if method != "branch_and_bound":
+    if method == "plain_branch_and_bound":
+        from mgraph.knapsacks import plain_branch_and_bound_cpu as plain
+
+        return lambda problem, deadline: plain.solve(problem, deadline, collect=collect)
+    if method == "dynamic_program":
         from mgraph.knapsacks import dynamic_program
 
         return dynamic_program.solve

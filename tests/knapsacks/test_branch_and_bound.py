@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import mgraph
 from mgraph import OutOfMemoryError
 from mgraph.knapsacks import branch_and_bound_cpu, problem
+from mgraph.knapsacks import plain_branch_and_bound_cpu as plain
 from mgraph.knapsacks.dominance import find_undominated
 from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.pisinger import KINDS, pisinger_instance
@@ -45,6 +46,34 @@ def test_every_kind_has_the_profit_of_bellman_s_recurrence(kind, key, collect, m
         result = solve(instance, key=key, collect=collect, **CPU)
         assert result.optimal
         assert result.profit == bellman_profit(instance)
+
+
+PLAIN = {"method": "plain_branch_and_bound", "backend": "cpu"}
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(numbers, numbers), max_size=9), st.integers(0, 120), st.booleans())
+def test_the_papers_tree_finds_the_best_of_all_choices(pairs, capacity, collect):
+    profits, weights = ([pair[i] for pair in pairs] for i in (0, 1))
+    result = solve(KnapsackInstance(profits, weights, capacity), collect=collect, **PLAIN)
+    assert result.optimal
+    assert result.profit == best_of_all_choices(profits, weights, capacity)
+
+
+@pytest.mark.parametrize("collect", [False, True])
+def test_the_papers_tree_grows_is_collected_and_ends_with_the_time(collect, monkeypatch):
+    monkeypatch.setattr(plain, "INITIAL_NODES", 4)
+    monkeypatch.setattr(plain, "COLLECT_THRESHOLD", 50)
+    monkeypatch.setattr(plain, "NODES_PER_CHECK", 100)
+    for kind in ("uncorrelated", "weakly_correlated", "subset_sum"):
+        instance = pisinger_instance(kind, 30, 100, 250, seed=5)
+        result = solve(instance, collect=collect, **PLAIN)
+        assert result.optimal
+        assert result.profit == bellman_profit(instance)
+    hard = pisinger_instance("strongly_correlated", 300, 1000, 250, seed=5)
+    stopped = solve(hard, collect=collect, time_limit=0.2, **PLAIN)
+    assert stopped.profit <= bellman_profit(hard) <= stopped.bound
+    assert stopped.nodes > 0
 
 
 @needs_data
