@@ -232,6 +232,7 @@ OTHERS = {
         f"steiner_gpu reference {MAKER} pa-10 --kept OUT --k 3 --samples 1"
     ),
     "heap_gpu mixed": _on_gpu("heap_gpu mixed --pairs 64 --levels 6 --repeats 1"),
+    "python -m tests.benchmarks.knapsack_plain --seconds 8": Tiny(f"{GPU}knapsack_plain --tiny"),
     "heap_gpu sequential": Tiny(f"{GPU}heap_gpu sequential --keys 1000", needs="g++"),
 }
 

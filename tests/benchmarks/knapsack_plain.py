@@ -1,0 +1,51 @@
+"""The paper's branch and bound beside mgraph's, on its twelve instances, for BENCHMARKS.md.
+
+    python -m tests.benchmarks.knapsack_plain [--seconds 10] [--number 100] [--tiny]
+
+The types, sizes and ranges are those of the paper's table 4; the number in a series of 1,000, from
+which the capacity follows, is not in the paper. One core; a search that does not end in the given
+seconds is marked by >, with its best profit compared to the optimum.
+"""
+
+import argparse
+
+from mgraph import experiments, knapsack
+
+SERIES = 1000
+TABLE_4 = [
+    ("strongly_correlated", 700, 18_000), ("strongly_correlated", 800, 18_000),
+    ("strongly_correlated", 200, 7_000), ("almost_strongly_correlated", 750, 16_000),
+    ("almost_strongly_correlated", 1300, 6_000), ("almost_strongly_correlated", 500, 7_000),
+    ("even_odd", 900, 18_000), ("even_odd", 1200, 13_000), ("even_odd", 400, 8_000),
+    ("subset_sum", 100, 18_000), ("subset_sum", 1250, 12_000), ("subset_sum", 1300, 14_000),
+]  # fmt: skip
+WAYS = {
+    "plain": {"method": "plain_branch_and_bound", "collect": False},
+    "plain, collecting": {"method": "plain_branch_and_bound"},
+    "mgraph": {"method": "branch_and_bound", "backend": "cpu"},
+    "dynamic program": {"method": "dynamic_program"},
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--number", type=int, default=100)
+    parser.add_argument("--tiny", action="store_true")
+    options = parser.parse_args()
+    for kind, items, limit in TABLE_4:
+        items, limit = (20, 50) if options.tiny else (items, limit)
+        instance = experiments.pisinger_instance(kind, items, limit, options.number)
+        best = knapsack(instance.profits, instance.weights, instance.capacity).profit
+        cells = []
+        for name, way in WAYS.items():
+            arguments = instance.profits, instance.weights, instance.capacity
+            found = knapsack(*arguments, time_limit=options.seconds, **way)
+            sign = "" if found.optimal else ">"
+            missing = f", {best - found.profit:,} short" if found.profit < best else ""
+            cells.append(f"{name} {sign}{found.seconds:.3f} s, {found.nodes:,} nodes{missing}")
+        print(f"{kind} {items} {limit}: " + "; ".join(cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
