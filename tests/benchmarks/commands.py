@@ -114,6 +114,7 @@ PAGES = {
         "python workflows/sssp_energy.py GRAPH OUT --source 1 --seconds 0.01 --deltas 1 "
         "--set-points 1e2"
     ),
+    "python -m tests.benchmarks.knapsack_plain --seconds 8": Tiny(f"{GPU}knapsack_plain --tiny"),
     "python -m tests.benchmarks.frontier_rounds MAKER NAME … --gpu": Tiny(
         f"{GPU}frontier_rounds {MAKER} pa-10"
     ),
@@ -232,7 +233,6 @@ OTHERS = {
         f"steiner_gpu reference {MAKER} pa-10 --kept OUT --k 3 --samples 1"
     ),
     "heap_gpu mixed": _on_gpu("heap_gpu mixed --pairs 64 --levels 6 --repeats 1"),
-    "python -m tests.benchmarks.knapsack_plain --seconds 8": Tiny(f"{GPU}knapsack_plain --tiny"),
     "heap_gpu sequential": Tiny(f"{GPU}heap_gpu sequential --keys 1000", needs="g++"),
 }
 
