@@ -20,7 +20,8 @@ in the heap, which is that of ``core.heap_cpu``, keyed by what a key lacks to th
 """
 
 import time
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int64, uint64
@@ -177,21 +178,39 @@ def solve(
     state = states[0]
     state["made"] = state["pending"] = 1
     state["best"] = profit
+
+    def explore_some(memory: Memory) -> int:
+        return int(explore(items, memory, by_bound, NODES_PER_CHECK, state))
+
+    memory, bound = search(
+        explore_some, memory, state, deadline, _find_undominated if collect else None, max_nodes
+    )
+    chosen = problem.choose_items(trace_flips(memory, state))
+    return Solution(int(state["best"]), chosen, bound, int(state["explored"]))
+
+
+def search(
+    explore_some: Callable[[Memory], int], memory: Memory, state: np.void, deadline: float,
+    find_useful: Callable[[Memory, Any, Any], Any] | None, max_nodes: int,
+) -> tuple[Memory, int]:  # fmt: skip
+    """Explore until nothing is pending, or the deadline; return the memory and a bound.
+
+    explore_some: explores some nodes, and returns why it ended. find_useful: of the pending nodes'
+    numbers and the best profit, which to keep when the heap has grown; None: all.
+    """
     threshold = COLLECT_THRESHOLD
-    while (ended := explore(items, memory, by_bound, NODES_PER_CHECK, state)) != FINISHED:
+    while (ended := explore_some(memory)) != FINISHED:
         cancellation.raise_if_cancelled()
-        if collect and state["pending"] > threshold:
-            _collect(memory, state)
+        if find_useful and state["pending"] > threshold:
+            _keep(memory, state, find_useful)
             threshold = max(COLLECT_THRESHOLD, 2 * int(state["pending"]))
         if time.monotonic() >= deadline:
             break
         if ended == FULL:
-            memory = grow_memory(memory, state, max_nodes)
+            memory = _grow(memory, state, max_nodes)
     best = int(state["best"])
     pending_bounds = memory.nodes["bound"][memory.heap[1][: state["pending"]]]
-    bound = max(best, int(pending_bounds.max(initial=best)))
-    chosen = problem.choose_items(trace_flips(memory, state))
-    return Solution(best, chosen, bound, int(state["explored"]))
+    return memory, max(best, int(pending_bounds.max(initial=best)))
 
 
 @compiled
@@ -206,7 +225,7 @@ def enlarge(heap):
     return grow(heap)
 
 
-def grow_memory(memory: Memory, state: np.void, max_nodes: int) -> Memory:
+def _grow(memory: Memory, state: np.void, max_nodes: int) -> Memory:
     """Double the array of nodes, the heap, or both, whichever is full."""
     made, nodes, heap = int(state["made"]), memory.nodes, memory.heap
     grow_nodes, grow_heap = made + 2 > nodes.size, state["pending"] + 2 > capacity(heap)
@@ -229,16 +248,26 @@ def grow_memory(memory: Memory, state: np.void, max_nodes: int) -> Memory:
     return Memory(nodes, heap, memory.table)
 
 
-def _collect(memory: Memory, state: np.void) -> None:
-    """Remove nodes from the heap that lead to nothing better than the others there."""
-    pending = int(state["pending"])
-    keys, indices = (array[:pending].copy() for array in memory.heap)
+def _find_undominated(memory: Memory, indices: Any, best: Any) -> Any:
+    """Find the pending nodes that may lead to something better than the others there."""
     nodes = memory.nodes[indices]
-    kept = np.flatnonzero(nodes["bound"] > state["best"])
+    kept = find_promising(memory, indices, best)
     level, age = ((nodes["step"] >> 1).astype(np.int64), indices.astype(np.int64))
     # Of equal nodes the newest is kept, as in the table, which would have the other one dropped.
     columns = (column[kept] for column in (level, nodes["weight"], nodes["profit"], age))
-    kept = kept[find_undominated(np, *columns)]
+    return kept[find_undominated(np, *columns)]
+
+
+def find_promising(memory: Memory, indices: Any, best: Any) -> Any:
+    """Find the pending nodes whose bounds are above the best profit."""
+    return np.flatnonzero(memory.nodes["bound"][indices] > best)
+
+
+def _keep(memory: Memory, state: np.void, find_useful: Callable[[Memory, Any, Any], Any]) -> None:
+    """Keep the useful nodes in the heap alone."""
+    pending = int(state["pending"])
+    keys, indices = (array[:pending].copy() for array in memory.heap)
+    kept = find_useful(memory, indices, state["best"])
     kept = kept[np.argsort(keys[kept], kind="stable")]
     memory.heap[0][:pending] = memory.heap[0][-1]  # as its slots beyond are
     memory.heap[0][: kept.size], memory.heap[1][: kept.size] = keys[kept], indices[kept]

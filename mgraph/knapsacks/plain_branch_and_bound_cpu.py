@@ -13,15 +13,12 @@ that most of Pisinger's instances of some hundred items end with the time limit.
 Cost per child: a bisection and a push; 32 bytes for each node ever made, and 12 in the heap.
 """
 
-import time
-
 import numpy as np
 
-from mgraph.core import cancellation, heap_cpu
+from mgraph.core import heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import capacity, pop, push
 from mgraph.knapsacks.branch_and_bound_cpu import (
-    COLLECT_THRESHOLD,
     FINISHED,
     FULL,
     INITIAL_NODES,
@@ -33,8 +30,9 @@ from mgraph.knapsacks.branch_and_bound_cpu import (
     Items,
     Memory,
     complete,
-    grow_memory,
+    find_promising,
     push_root,
+    search,
     trace_flips,
 )
 from mgraph.knapsacks.instance import MAX_SUM
@@ -96,30 +94,13 @@ def solve(
     memory.nodes[0]["bound"], _ = complete(items, 0, 0, 0)
     state = np.zeros(1, STATE)[0]
     state["made"] = state["pending"] = 1
-    threshold = COLLECT_THRESHOLD
-    while (ended := _explore(items, memory, NODES_PER_CHECK, state)) != FINISHED:
-        cancellation.raise_if_cancelled()
-        if collect and state["pending"] > threshold:
-            _collect(memory, state)
-            threshold = max(COLLECT_THRESHOLD, 2 * int(state["pending"]))
-        if time.monotonic() >= deadline:
-            break
-        if ended == FULL:
-            memory = grow_memory(memory, state, max_nodes)
-    best = int(state["best"])
-    pending_bounds = memory.nodes["bound"][memory.heap[1][: state["pending"]]]
+
+    def explore_some(memory: Memory) -> int:
+        return int(_explore(items, memory, NODES_PER_CHECK, state))
+
+    memory, bound = search(
+        explore_some, memory, state, deadline, find_promising if collect else None, max_nodes
+    )
     chosen, flips = np.zeros(size, bool), trace_flips(memory, state)
     chosen[: flips.size] = flips
-    bound = max(best, int(pending_bounds.max(initial=best)))
-    return Solution(best, chosen, bound, int(state["explored"]))
-
-
-def _collect(memory: Memory, state: np.void) -> None:
-    """Remove the nodes from the heap that lead to nothing better."""
-    pending = int(state["pending"])
-    keys, indices = (array[:pending].copy() for array in memory.heap)
-    kept = np.flatnonzero(memory.nodes["bound"][indices] > state["best"])
-    kept = kept[np.argsort(keys[kept], kind="stable")]
-    memory.heap[0][:pending] = memory.heap[0][-1]  # as its slots beyond are
-    memory.heap[0][: kept.size], memory.heap[1][: kept.size] = keys[kept], indices[kept]
-    state["pending"] = kept.size
+    return Solution(int(state["best"]), chosen, bound, int(state["explored"]))

@@ -63,7 +63,7 @@ def test_the_papers_tree_finds_the_best_of_all_choices(pairs, capacity, collect)
 @pytest.mark.parametrize("collect", [False, True])
 def test_the_papers_tree_grows_is_collected_and_ends_with_the_time(collect, monkeypatch):
     monkeypatch.setattr(plain, "INITIAL_NODES", 4)
-    monkeypatch.setattr(plain, "COLLECT_THRESHOLD", 50)
+    monkeypatch.setattr(branch_and_bound_cpu, "COLLECT_THRESHOLD", 50)
     monkeypatch.setattr(plain, "NODES_PER_CHECK", 100)
     for kind in ("uncorrelated", "weakly_correlated", "subset_sum"):
         instance = pisinger_instance(kind, 30, 100, 250, seed=5)
@@ -150,18 +150,18 @@ def test_collecting_keeps_a_node_that_leads_to_the_best_choice(items, largest, m
     instance = hard_instance(items, largest)
     best = solve(instance).profit
     removed_before, removed_after = [], []  # before and after the best choice was found
-    collect = branch_and_bound_cpu._collect
+    keep = branch_and_bound_cpu._keep
 
-    def watched(memory, state):
+    def watched(memory, state, find_useful):
         before = int(state["pending"])
-        collect(memory, state)
+        keep(memory, state, find_useful)
         keys, pending = (array[: state["pending"]] for array in memory.heap)
         assert state["best"] == best or memory.nodes["bound"][pending].max() >= best
         assert (keys[1:] >= keys[np.arange(keys.size - 1) // 4]).all()
         removed = before - int(state["pending"])
         (removed_before if state["best"] < best else removed_after).append(removed)
 
-    monkeypatch.setattr(branch_and_bound_cpu, "_collect", watched)
+    monkeypatch.setattr(branch_and_bound_cpu, "_keep", watched)
     for name, value in (
         ("COLLECT_THRESHOLD", 100), ("NODES_PER_CHECK", 256), ("TABLE_SIZE", 4096),
     ):  # fmt: skip
