@@ -3,6 +3,7 @@
 Source: section 5 of "Accelerating concurrent heap on GPUs", table 1 and figures 13 to 19.
 """
 
+import functools
 import statistics
 import time
 from typing import Any, NamedTuple
@@ -14,7 +15,8 @@ from mgraph.core.choices import check_choice
 from mgraph.errors import DeviceError, UsageError
 from mgraph.heap.batch_heap import MAX_NODE_KEYS, BatchHeap, check_dimensions
 
-GPU_HEAPS = ("bottom_up", "top_down", "synchronous")
+CONCURRENT_HEAPS = ("bottom_up", "top_down", "paper_bottom_up", "merge_path")
+GPU_HEAPS = (*CONCURRENT_HEAPS, "synchronous")
 HEAPS = (*GPU_HEAPS, "batch", "sequential")
 ORDERS = ("random", "ascending", "descending")
 MAX_KEY = (1 << 31) - 2
@@ -42,11 +44,11 @@ def heap_seconds(
 
     Parameters
     ----------
-    heap : {"bottom_up", "top_down", "synchronous", "batch", "sequential"}
-        ``bottom_up`` or ``top_down``: the concurrent heap on a GPU, by its insertion.
-        ``synchronous``: on a GPU, whose ``push`` is 0 and whose ``pop`` is both. ``batch``: the
-        concurrent heap's twin on a CPU. ``sequential``: on one core, key by key, four children per
-        node.
+    heap : str
+        ``bottom_up``, ``top_down`` or ``paper_bottom_up``: the concurrent heap on a GPU, by its
+        insertion. ``merge_path``: ``bottom_up``, with nodes merged by merge path. ``synchronous``:
+        on a GPU, whose ``push`` is 0 and whose ``pop`` is both. ``batch``: the concurrent heap's
+        twin on a CPU. ``sequential``: on one core, key by key, four children per node.
     keys : int
         The number of keys, a multiple of ``node``.
     order : {"random", "ascending", "descending"}, default "random"
@@ -77,12 +79,9 @@ def heap_seconds(
         raise UsageError(f"keys must be a multiple of node, {node:,} (got {keys:,})")
     if not 0 <= full <= 1:
         raise UsageError(f"full must be a fraction from 0 to 1 (got {full})")
-    if full < 1 and heap not in ("bottom_up", "top_down"):
+    if full < 1 and heap not in CONCURRENT_HEAPS:
         raise UsageError(f"full must be 1 for heap {heap}, which takes full batches (got {full})")
-    pushed = np.random.default_rng(1).integers(0, MAX_KEY, keys, np.int32)
-    expected = np.sort(pushed)
-    if order != "random":
-        pushed = expected[:: 1 if order == "ascending" else -1].copy()
+    pushed, expected = _draw_keys(keys, order)
     if heap in GPU_HEAPS:
         from mgraph.experiments import heap_timing_gpu as gpu
 
@@ -158,6 +157,16 @@ def _check(heap: str, node: int, block_threads: int, blocks: int | None, repeats
         raise UsageError(f"repeats must be at least 1 (got {repeats})")
     if heap in GPU_HEAPS and backends.resolve("auto") != "gpu":
         raise DeviceError(f"heap {heap} needs a GPU, and there is none")
+
+
+@functools.lru_cache(maxsize=1)
+def _draw_keys(keys: int, order: str) -> tuple[np.ndarray, np.ndarray]:
+    """Draw keys in the order in which they are pushed, and in ascending order."""
+    pushed = np.random.default_rng(1).integers(0, MAX_KEY, keys, np.int32)
+    expected = np.sort(pushed)
+    if order != "random":
+        pushed = expected[:: 1 if order == "ascending" else -1].copy()
+    return pushed, expected
 
 
 def _make_cpu_heap(heap: str, node: int) -> Any:

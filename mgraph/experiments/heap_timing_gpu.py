@@ -23,7 +23,8 @@ def _measure_seconds(action: Callable[..., Any], *arguments: Any) -> float:
 
 
 def _make_heap(heap: str, node: int, block_threads: int, blocks: int | None) -> Heap:
-    return Heap(_WORD, None, node, heap == "bottom_up", block_threads, blocks)
+    insert, merge = ("bottom_up", heap) if heap == "merge_path" else (heap, "bitonic")
+    return Heap(_WORD, None, node, insert, block_threads, blocks, merge=merge)
 
 
 def _sort_batches(keys: Any, node: int) -> Any:

@@ -10,10 +10,12 @@
 //   heap_lists.cuh      a block's lists, and how items get into them and out again
 //   heap_insertion.cuh  top-down and bottom-up insertions
 //   heap.cuh            deletions; the class heap_block that a kernel uses
+//   paper_heap.cuh      the paper's own bottom-up insertion, for comparison
 // The heads of ticket_lock.cuh and heap_memory.cuh argue each hand-over between blocks. Cost: an
 // operation merges 2 K keys once per level (an insertion) or twice (a deletion).
 //
 // The host defines
+//   MGRAPH_HEAP     heap_block or paper_heap_block
 //   MGRAPH_KEY_T    unsigned or unsigned long long
 //   MGRAPH_VALUE_T  the same, or mgraph::no_value
 //   MGRAPH_NODE     keys per node, a power of two
@@ -21,7 +23,7 @@
 // All blocks of a launch must be resident, since they wait for each other.
 
 #include <mgraph/clock.cuh>
-#include <mgraph/heap.cuh>
+#include <mgraph/paper_heap.cuh>
 
 using namespace mgraph;
 
@@ -29,7 +31,7 @@ using word_t = MGRAPH_KEY_T;
 using value_t = MGRAPH_VALUE_T;
 using u64 = unsigned long long;
 constexpr unsigned K = MGRAPH_NODE, threads = MGRAPH_THREADS;
-using block = heap_block<word_t, value_t, K, threads>;
+using block = MGRAPH_HEAP<word_t, value_t, K, threads>;
 using heap_arguments = heap_arrays<word_t, value_t>;
 
 // The items that a launch inserts or deletes, in batches of K.

@@ -13,7 +13,7 @@ from mgraph.heap.key_order import KEY_TYPES, to_keys, to_words, word_type
 
 MAX_NODE_KEYS = 1024
 VALUE_TYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
-INSERTIONS = ("bottom_up", "top_down")
+INSERTIONS = ("bottom_up", "top_down", "paper_bottom_up")
 
 
 class BatchHeap:
@@ -32,9 +32,9 @@ class BatchHeap:
         Whether the largest key comes first instead of the smallest.
     node : int, default 1024
         Keys per node, a power of two from 2 to 1024.
-    insert : {"bottom_up", "top_down"}, default "bottom_up"
-        How a GPU inserts: from the lowest node that a batch belongs below, or from the root. Only
-        the time depends on it.
+    insert : {"bottom_up", "top_down", "paper_bottom_up"}, default "bottom_up"
+        How a GPU inserts: from the lowest node that a batch belongs below, or from the root;
+        ``paper_bottom_up``, for comparison, from the leaf up. Only the time depends on it.
     capacity : int, optional
         The number of keys that the heap refuses to exceed. None: it grows.
     backend : {"auto", "cpu", "gpu"}, default "auto"
@@ -107,9 +107,7 @@ class BatchHeap:
         if self.backend == "gpu":
             from mgraph.heap import batch_heap_gpu
 
-            self._heap: Any = batch_heap_gpu.Heap(
-                *words, node, insert == "bottom_up", block_threads, blocks
-            )
+            self._heap: Any = batch_heap_gpu.Heap(*words, node, insert, block_threads, blocks)
         else:
             from mgraph.heap import batch_heap_cpu
 

@@ -55,14 +55,23 @@ _STRUCTS = ("heap_arrays", "item_batches", "operation_list", "operation_record")
 _C_TYPES = {"uint32": "unsigned", "uint64": "unsigned long long", "None": "mgraph::no_value"}
 
 
-def defines(word: Any, value_word: Any, node: int, block_threads: int) -> dict[str, str]:
-    """The kernels' macros."""
+def defines(word: Any, node: int, block_threads: int) -> dict[str, str]:
+    """The macros of all kernels whose blocks merge nodes."""
     return {
         "MGRAPH_KEY_T": _C_TYPES[str(word)],
-        "MGRAPH_VALUE_T": _C_TYPES[str(value_word)],
         "MGRAPH_NODE": str(node),
         "MGRAPH_THREADS": str(block_threads),
     }
+
+
+def heap_defines(
+    word: Any, value_word: Any, node: int, block_threads: int, insert: str, merge: str
+) -> dict[str, str]:
+    """The macros of ``batch_heap.cu``; insert, merge: as for ``Heap``."""
+    macros = defines(word, node, block_threads)
+    macros["MGRAPH_VALUE_T"] = _C_TYPES[str(value_word)]
+    macros["MGRAPH_HEAP"] = "paper_heap_block" if insert == "paper_bottom_up" else "heap_block"
+    return macros | ({"MGRAPH_MERGE_PATH": "1"} if merge == "merge_path" else {})
 
 
 @functools.cache
@@ -93,9 +102,14 @@ KERNELS = Source(
     __package__,
     "batch_heap.cu",
     check=tuple(
-        tuple(defines(word_type(word), value and word_type(value), node, threads).items())
+        tuple(heap_defines(word_type(word), value and word_type(value), *way).items())
         for word, value in (("uint32", None), ("uint32", "uint32"), ("uint64", "uint64"))
-        for node, threads in ((1024, 512), (2, 2))
+        for way in (
+            (1024, 512, "bottom_up", "bitonic"),
+            (2, 2, "bottom_up", "bitonic"),
+            (1024, 512, "paper_bottom_up", "bitonic"),
+            (1024, 512, "bottom_up", "merge_path"),
+        )
     ),
 )
 
@@ -108,25 +122,28 @@ class Heap:
         word: Any,
         value_word: Any,
         node: int,
-        bottom_up: bool,
+        insert: str,
         block_threads: int,
         blocks: int | None = None,
         *,
+        merge: str = "bitonic",
         places: int = _INITIAL_PLACES,
         max_nodes: int | None = None,
     ) -> None:
         """Make an empty heap on the current device.
 
-        blocks: the maximum of a launch. places: the nodes for which there is memory at first, a
-        power of two less 1. max_nodes: kernels refuse to insert more nodes; None: no limit but the
-        places.
+        insert: one of ``batch_heap.INSERTIONS``. blocks: the maximum of a launch. merge: how nodes
+        are merged, ``bitonic`` (Batcher's network) or ``merge_path`` (as in the paper, for
+        comparison). places: the nodes for which there is memory at first, a power of two less 1.
+        max_nodes: kernels refuse to insert more nodes; None: no limit but the places.
         """
         import cupy
 
         self._word, self._value_word, self._node = word, value_word, node
-        self._bottom_up, self._blocks, self._max_nodes = bottom_up, blocks, max_nodes
+        self._bottom_up = np.int32(insert == "bottom_up")
+        self._blocks, self._max_nodes = blocks, max_nodes
         self._threads = min(block_threads, node)
-        self._macros = defines(word, value_word, node, self._threads)
+        self._macros = heap_defines(word, value_word, node, self._threads, insert, merge)
         self._shared = 8 * read_constant("counter_words") + scratch_bytes(word, value_word, node)
         types = {"key_t": str(word)} | ({"value_t": str(value_word)} if value_word else {})
         self._structs = {name: KERNELS.struct(name, types, **self._macros) for name in _STRUCTS}
@@ -160,8 +177,7 @@ class Heap:
             {"keys": keys, "values": values, "count": keys.size, "next_batch": next_batch}
         )
         self._launch(
-            "batch_heap_push", self._count_batches(keys.size), batches, np.int32(self._bottom_up),
-            is_full,
+            "batch_heap_push", self._count_batches(keys.size), batches, self._bottom_up, is_full,
         )  # fmt: skip
         assert not is_full[0]
         self._size += keys.size
@@ -199,7 +215,7 @@ class Heap:
             {"sizes": sizes, "keys": keys, "values": values, "count": sizes.size,
              "history": history, "next_operation": next_operation}
         )  # fmt: skip
-        self._launch("batch_heap_history", sizes.size, operations, np.int32(self._bottom_up))
+        self._launch("batch_heap_history", sizes.size, operations, self._bottom_up)
         done, count = (history[:, fields.index(name)] for name in ("done", "count"))
         self._size += int(sizes[done > 0].sum()) - int(count.sum())
         return history

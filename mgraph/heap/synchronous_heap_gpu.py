@@ -15,17 +15,10 @@ from typing import Any
 import numpy as np
 
 from mgraph.cuda.source import Source, launch_resident
-from mgraph.heap import batch_heap_gpu
+from mgraph.heap.batch_heap_gpu import defines
 
 DEPTH = 32  # the maximum number of levels
 BLOCKS = DEPTH // 2
-
-
-def defines(word: Any, node: int, block_threads: int) -> dict[str, str]:
-    """The kernel's macros."""
-    macros = batch_heap_gpu.defines(word, None, node, block_threads)
-    del macros["MGRAPH_VALUE_T"]
-    return macros
 
 
 KERNELS = Source(

@@ -1,5 +1,6 @@
 // 0/1 knapsack by branch and bound on the concurrent heap: section 5.7.2 of Chen, Hua, Jin, Zhang,
-// "Accelerating concurrent heap on GPUs" (2019), the version with garbage collection.
+// "Accelerating concurrent heap on GPUs" (2019), the version with garbage collection. It is also the
+// paper's search to the letter, as plain_branch_and_bound_cpu.py describes it, if there is no table.
 //
 // Reading order: problem.py says what a partial solution is and how it is completed, and
 // branch_and_bound_cpu.py is the search on one core, with the table that the paper lacks. Here each
@@ -123,7 +124,7 @@ struct problem : problem_tables {
 };
 
 // All nodes that were made, and the table of nodes by level and weight: each of its places holds
-// the index of the latest one.
+// the index of the latest one. The paper's own search has no table (null).
 struct node_arrays {
   node* nodes;
   unsigned* table;
@@ -137,6 +138,7 @@ struct node_table : node_arrays {
   }
   // Whether the table has a node other than this one, whose index is `own`, that is as good.
   __device__ bool supersedes(const node& n, unsigned own) const {
+    if (!table) return false;
     const unsigned other = load_acquire(place_of(n));
     return other != own && load(nodes + other).as_good_as(n);
   }
@@ -212,6 +214,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   const problem instance{tables};
   const node_table known{arrays};
   node* const nodes = arrays.nodes;
+  const bool is_plain = !arrays.table;  // then a node is a solution, without being completed
   const u64 begun = nanoseconds();
   const u64 limit = options.nanoseconds;
   const u64 deadline = limit < ~0ULL - begun ? begun + limit : ~0ULL;
@@ -246,7 +249,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     __syncthreads();
 
     node child[2 * per_thread];
-    i64 profit[2 * per_thread];  // of the child's completion
+    i64 profit[2 * per_thread];  // of the solution that the child leads to at once
     unsigned index[per_thread], explored = 0;
     i64 best = round.best, max_profit = -1;
     for (unsigned i = 0; i < per_thread; ++i) {
@@ -263,8 +266,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
         const problem::completion end = instance.complete(c.profit, c.weight, c.level());
         c.bound = end.bound;
         c.parent = index[i];
-        profit[2 * i + flipped] = end.profit;
-        max_profit = max(max_profit, end.profit);
+        profit[2 * i + flipped] = is_plain && end.bound >= 0 ? c.profit : end.profit;
+        max_profit = max(max_profit, profit[2 * i + flipped]);
       }
     }
     if (explored) atomicAdd(&round.explored, explored);
@@ -313,7 +316,9 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     }
     fence();  // before the table publishes them
     for (unsigned i = 0; i < 2 * per_thread; ++i) {
-      if (rank[i] != nothing) store_relaxed(known.place_of(child[i]), first + rank[i]);
+      if (rank[i] != nothing && !is_plain) {
+        store_relaxed(known.place_of(child[i]), first + rank[i]);
+      }
     }
     __syncthreads();
 

@@ -1,11 +1,12 @@
 """0/1 knapsack by branch and bound on a GPU: memory, and launches of ``branch_and_bound.cu``.
 
 Source: section 5.7.2 of "Accelerating concurrent heap on GPUs". The search is that of
-``branch_and_bound_cpu``; here each block takes a batch of the best nodes from the concurrent heap,
-one or two nodes per thread, and puts their children into it. A node is written to device memory
-before the heap or the table refers to it. One counter holds the number of nodes that are in the
-heap or carried by a block; the search ends when it is 0. A launch also ends when the heap has grown
-to a threshold, so that the host removes useless nodes or provides more memory, and launches again.
+``branch_and_bound_cpu``, or, for a plain problem, that of ``plain_branch_and_bound_cpu``; here each
+block takes a batch of the best nodes from the concurrent heap, one or two nodes per thread, and
+puts their children into it. A node is written to device memory before the heap or the table refers
+to it. One counter holds the number of nodes that are in the heap or carried by a block; the search
+ends when it is 0. A launch also ends when the heap has grown to a threshold, so that the host
+removes useless nodes or provides more memory, and launches again.
 Many blocks explore at once, so some nodes are explored that the best first would have made
 unnecessary: which, and how many, depends on the order of events. The profit does not.
 Device bytes: 32 for each node ever made, and for those in the heap what ``batch_heap_gpu`` says.
@@ -23,6 +24,7 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError
 from mgraph.heap import batch_heap_gpu
+from mgraph.heap.batch_heap_gpu import defines
 from mgraph.knapsacks.dominance import find_undominated
 from mgraph.knapsacks.problem import KnapsackProblem
 from mgraph.knapsacks.solution import Solution
@@ -34,13 +36,6 @@ MAX_NODES = (1 << 32) - (1 << 20)
 TABLE_SIZE = 1 << 24  # a power of two
 LAUNCH_SECONDS = 0.25  # then the host checks for cancellation
 STOP_REASONS = ("running", "finished", "timed_out", "heap_full", "nodes_full", "refused")
-
-
-def defines(word: Any, node: int, block_threads: int) -> dict[str, str]:
-    """The kernels' macros."""
-    macros = batch_heap_gpu.defines(word, np.dtype(np.uint32), node, block_threads)
-    del macros["MGRAPH_VALUE_T"]
-    return macros
 
 
 def shared_bytes(word: np.dtype, node: int) -> int:
@@ -79,12 +74,13 @@ class Search:
         """Begin with the split solution."""
         import cupy
 
-        self._problem, self._by_bound = problem, by_bound
+        self._problem, self._by_bound = problem, by_bound and not problem.is_plain
         self._word = np.dtype("u4" if int(problem.profits.sum()) < 1 << 32 else "u8")
-        self._heap = batch_heap_gpu.Heap(self._word, np.dtype(np.uint32), NODE, True, BLOCK_THREADS)
+        shape = NODE, "bottom_up", BLOCK_THREADS
+        self._heap = batch_heap_gpu.Heap(self._word, np.dtype(np.uint32), *shape)
         self._items, self._levels = (cupy.asarray(array) for array in make_tables(problem))
         self._problem_tables = self._pack_tables()
-        self._table = cupy.zeros(TABLE_SIZE, np.uint32)
+        self._table = None if problem.is_plain else cupy.zeros(TABLE_SIZE, np.uint32)
         self._set_nodes(self._allocate_nodes(INITIAL_NODES))
         root, self.state = make_root(problem)
         self._nodes[0] = cupy.asarray(root)
@@ -179,12 +175,13 @@ class Search:
         profit, weight, bound, parent_and_step = self._nodes[indices].T
         level = parent_and_step >> 33
         kept = cupy.flatnonzero(bound > int(self.state["best"][0]))
-        columns = (column[kept] for column in (level, weight, profit, indices))
-        kept = kept[find_undominated(cupy, *columns)]
+        if self._table is not None:
+            columns = (column[kept] for column in (level, weight, profit, indices))
+            kept = kept[find_undominated(cupy, *columns)]
+            self._table[:] = 0  # of equal nodes it may hold a removed one instead of the kept one
         kept = kept[cupy.argsort(keys[kept])]
         cancellation.raise_if_cancelled()
         self._heap.refill(keys[kept], indices[kept].astype(np.uint32))
-        self._table[:] = 0  # of equal nodes it may hold a removed one instead of the kept one
         self.state["pending"] = kept.size
         return int(kept.size)
 
@@ -220,7 +217,7 @@ def make_root(problem: KnapsackProblem) -> tuple[np.ndarray, np.ndarray]:
     completed = problem.complete(profit[None], weight[None], split, split)
     state = np.zeros(1, find_struct("search_state").dtype)
     state["made"] = state["pending"] = 1
-    state["best"] = completed.profit
+    state["best"] = profit if problem.is_plain else completed.profit
     return np.array([profit, weight, completed.bound[0], 0]), state
 
 

@@ -1,5 +1,6 @@
 """The 0/1 knapsack problem: checks, the choice of a method, and its result."""
 
+import functools
 import math
 import time
 from collections.abc import Callable
@@ -19,7 +20,6 @@ from mgraph.knapsacks.solution import Solution
 
 METHODS = ("auto", "dynamic_program", "branch_and_bound", "plain_branch_and_bound")
 KEYS = ("bound", "profit")
-ON_CPU = ("dynamic_program", "plain_branch_and_bound")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,12 +112,12 @@ def knapsack(
         ``dynamic_program`` runs on one CPU core, ``branch_and_bound`` on a core or a GPU. ``auto``,
         the default, is branch and bound if ``backend="gpu"``; otherwise the dynamic program, and
         branch and bound if that does not fit in memory. ``plain_branch_and_bound`` is the paper's
-        own, on one core, for comparison: give it a ``time_limit``.
+        own, on a core or a GPU, by profit, for comparison: give it a ``time_limit``.
     backend : {"auto", "cpu", "gpu"}, default "auto"
         Where branch and bound runs.
     key : {"bound", "profit"}, default "bound"
-        What branch and bound explores first: the partial solutions with the largest bound, or those
-        with the largest profit, as the paper does.
+        What ``branch_and_bound`` explores first: the partial solutions with the largest bound, or
+        those with the largest profit, as the paper does.
     collect : bool, default True
         Whether branch and bound removes useless nodes from its heap once that has grown (the
         paper's garbage collection).
@@ -163,12 +163,12 @@ def knapsack(
         methods = (
             ["branch_and_bound"] if backend == "gpu" else ["dynamic_program", "branch_and_bound"]
         )
-    problem = KnapsackProblem(instance)
+    problem = KnapsackProblem(instance, is_plain=method == "plain_branch_and_bound")
     chosen = problem.fixed.copy()
     bound, nodes = problem.fixed_profit, 0
     deadline = math.inf if time_limit is None else began + time_limit
     for method in methods:
-        used_backend = backends.resolve("cpu" if method in ON_CPU else backend)
+        used_backend = backends.resolve("cpu" if method == "dynamic_program" else backend)
         if not problem.size:
             break
         solve = _select_solver(method, used_backend, key == "bound", collect)
@@ -207,9 +207,9 @@ def check_options(method: str, backend: Backend, key: str, time_limit: float | N
     """Raise UsageError for options that ``knapsack`` would not take."""
     check_choice("method", method, METHODS)
     check_choice("backend", backend, backends.BACKENDS)
-    if method in ON_CPU and backend == "gpu":
+    if method == "dynamic_program" and backend == "gpu":
         raise UsageError(
-            f"method {method} runs on a CPU (got backend 'gpu'); use method branch_and_bound"
+            "method dynamic_program runs on a CPU (got backend 'gpu'); use method branch_and_bound"
         )
     check_choice("key", key, KEYS)
     if time_limit is None:
@@ -225,17 +225,18 @@ def _select_solver(
     method: str, backend: Backend, by_bound: bool, collect: bool
 ) -> Callable[[KnapsackProblem, float], Solution]:
     """The function that solves a problem by a method, given a deadline."""
-    if method == "plain_branch_and_bound":
-        from mgraph.knapsacks import plain_branch_and_bound_cpu as plain
-
-        return lambda problem, deadline: plain.solve(problem, deadline, collect=collect)
-    if method == "dynamic_program":
-        from mgraph.knapsacks import dynamic_program
-
-        return dynamic_program.solve
+    options: dict[str, bool] = {"collect": collect}
+    if method != "plain_branch_and_bound":
+        options["by_bound"] = by_bound
     solve: Any
-    if backend == "gpu":
+    if method == "dynamic_program":
+        from mgraph.knapsacks.dynamic_program import solve
+
+        options = {}
+    elif backend == "gpu":
         from mgraph.knapsacks.branch_and_bound_gpu import solve
+    elif method == "plain_branch_and_bound":
+        from mgraph.knapsacks.plain_branch_and_bound_cpu import solve
     else:
         from mgraph.knapsacks.branch_and_bound_cpu import solve
-    return lambda problem, deadline: solve(problem, deadline, by_bound=by_bound, collect=collect)
+    return functools.partial(solve, **options)

@@ -81,13 +81,12 @@ def solve(
 ) -> Solution:
     """Find the best choice, or the best one until the deadline, a time of ``time.monotonic``.
 
-    collect: whether useless nodes are removed from the heap when it has grown. Raises
-    OutOfMemoryError as ``branch_and_bound_cpu.solve`` does.
+    problem: one that is plain. collect: whether useless nodes are removed from the heap when it has
+    grown. Raises OutOfMemoryError as ``branch_and_bound_cpu.solve`` does.
     """
-    size = problem.size
-    levels = np.arange(size + 1)
+    levels = problem.levels
     items = Items(problem.profits, problem.weights, problem.profits_before, problem.weights_before,
-                  problem.capacity, np.zeros(size + 1, np.int64), levels, levels[:-1])  # fmt: skip
+                  problem.capacity, levels.begins, levels.ends, levels.decided)  # fmt: skip
     heap = heap_cpu.new(max_nodes, small=False)
     push_root(heap)
     memory = Memory(np.zeros(INITIAL_NODES, NODE), heap, np.zeros(1, np.int32))
@@ -101,6 +100,5 @@ def solve(
     memory, bound = search(
         explore_some, memory, state, deadline, find_promising if collect else None, max_nodes
     )
-    chosen, flips = np.zeros(size, bool), trace_flips(memory, state)
-    chosen[: flips.size] = flips
+    chosen = problem.choose_items(trace_flips(memory, state))
     return Solution(int(state["best"]), chosen, bound, int(state["explored"]))

@@ -46,10 +46,12 @@ class KnapsackProblem:
     item_ids: the instance's number of each, int64. profits, weights: theirs, int64; profits_before,
     weights_before: their sums over all items before each, shape (size + 1,). fixed: for each item
     of the instance, a bool whether it is chosen in any case: an item with a profit and without
-    weight, or every item if all fit. fixed_profit: their total profit.
+    weight, or every item if all fit. fixed_profit: their total profit. split: the items before it
+    are the split solution. is_plain: the split solution is empty instead, so that each level takes
+    or leaves an item, and partial solutions are not completed.
     """
 
-    def __init__(self, instance: KnapsackInstance) -> None:
+    def __init__(self, instance: KnapsackInstance, *, is_plain: bool = False) -> None:
         """Separate the fixed items, and sort the others."""
         profits, weights, capacity = instance.profits, instance.weights, instance.capacity
         useful = (profits > 0) & (weights <= capacity)
@@ -62,7 +64,9 @@ class KnapsackProblem:
         self.profits, self.weights = profits[self.item_ids], weights[self.item_ids]
         self.profits_before = _prefix_sums(self.profits)
         self.weights_before = _prefix_sums(self.weights)
-        self.split = int(np.searchsorted(self.weights_before, capacity, side="right")) - 1
+        self.is_plain, self.split = is_plain, 0
+        if not is_plain:
+            self.split = int(np.searchsorted(self.weights_before, capacity, side="right")) - 1
 
     @property
     def size(self) -> int:
@@ -89,6 +93,8 @@ class KnapsackProblem:
         levels, level = self.levels, flips.size
         chosen = np.arange(self.size) < self.split
         chosen[levels.decided[:level][flips]] ^= True
+        if self.is_plain:
+            return chosen
         begin, end = int(levels.begins[level]), int(levels.ends[level])
         profit, weight = (x[chosen].sum(keepdims=True) for x in (self.profits, self.weights))
         boundary = int(self.complete(profit, weight, begin, end).boundary[0])

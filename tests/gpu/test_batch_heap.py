@@ -81,7 +81,7 @@ def test_a_million_keys_in_and_out_at_once(insert):
     assert bool((names == ~popped).all())
 
 
-def run_history(rng, bottom_up):
+def run_history(rng, insert):
     """A random history on many blocks, checked."""
     import cupy
 
@@ -92,7 +92,7 @@ def run_history(rng, bottom_up):
     count = int(rng.choice([10, 40, 200]))
     partial, deletions = rng.choice([0, 0.3, 1]), rng.choice([0.3, 0.5, 0.6])
     max_nodes = 15 if rng.random() < 0.3 else None  # so that some insertions are refused
-    heap = batch_heap_gpu.Heap(word, word, node, bottom_up, 512, max_nodes=max_nodes)
+    heap = batch_heap_gpu.Heap(word, word, node, insert, 512, max_nodes=max_nodes)
     heap.reserve(count * node)
     sizes = np.full(count, node, np.uint32)
     is_partial = rng.random(count) < partial
@@ -114,7 +114,7 @@ def run_history(rng, bottom_up):
 def test_ten_thousand_histories_are_linearizable(insert):
     rng = np.random.default_rng(4)
     for _ in range(5_000):
-        run_history(rng, insert == "bottom_up")
+        run_history(rng, insert)
 
 
 def test_a_heap_grows_up_to_its_capacity():

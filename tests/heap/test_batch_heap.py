@@ -134,7 +134,10 @@ def test_a_heap_does_not_exceed_its_capacity():
         ({"dtype": "int16"}, r"dtype must be one of int32, .* \(got int16\)"),
         ({"dtype": "nonsense"}, r"dtype must be a NumPy type \(got 'nonsense'\)"),
         ({"values": "complex64"}, "values must be one of"),
-        ({"insert": "sideways"}, r"insert must be one of bottom_up, top_down \(got 'sideways'\)"),
+        (
+            {"insert": "sideways"},
+            r"insert must be one of bottom_up, top_down, paper_bottom_up \(got 'sideways'\)",
+        ),
         ({"node": 100}, r"node must be a power of two from 2 to 1024 \(got 100\)"),
         ({"node": True}, "node must be a power of two"),
         ({"capacity": 0}, r"capacity must be a whole number of at least 1, or None \(got 0\)"),

@@ -197,6 +197,21 @@ def test_a_gpu_finds_the_same_profit(kind, key):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("collect", [False, True])
+def test_the_papers_tree_finds_the_same_profit_on_a_gpu(collect, monkeypatch):
+    from mgraph.knapsacks import branch_and_bound_gpu
+
+    monkeypatch.setattr(branch_and_bound_gpu, "COLLECT_THRESHOLD", 1 << 12)
+    options = {"method": "plain_branch_and_bound", "backend": "gpu", "collect": collect}
+    for kind in ("uncorrelated", "weakly_correlated", "subset_sum", "strongly_correlated"):
+        instance = pisinger_instance(kind, 30, 100, 250, seed=5)
+        result = solve(instance, **options)
+        assert (result.optimal, result.profit) == (True, solve(instance).profit)
+    stopped = solve(hard_instance(), time_limit=0.3, **options)
+    assert stopped.profit <= solve(hard_instance()).profit <= stopped.bound
+
+
+@pytest.mark.gpu
 def test_profits_of_more_than_32_bits():
     instance = pisinger_instance("strongly_correlated", 100, 100, 500)
     large = KnapsackInstance(instance.profits << 32, instance.weights, instance.capacity)

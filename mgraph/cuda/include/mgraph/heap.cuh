@@ -25,6 +25,8 @@ namespace mgraph {
 template <class key_t, class value_t, unsigned K, unsigned threads>
 class heap_block : public heap_insertions<key_t, value_t, K, threads> {
   using insertions = heap_insertions<key_t, value_t, K, threads>;
+
+ protected:
   using insertions::buffer;
   using insertions::heap;
   using insertions::in_order;
@@ -82,9 +84,9 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     unsigned ticket;
     bool is_present;  // the root
   };
-  // The children of a node that are present, and so held by this block.
+  // The states in which to release a node's children, which this block holds if they are present.
   struct held_children {
-    bool left, right;
+    node_state left, right;
   };
   struct deletion_plan {
     unsigned buffered;         // items in the buffer
@@ -175,6 +177,9 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     for (unsigned old;;) {
       old = compare_exchange_acquire(heap.word(last), node_available, node_marked);
       if (old == node_available) return last;
+      if (old == node_rising || old == node_modified) {
+        if (heap.try_change(last, node_state(old), node_marked)) return last;
+      }
       if (old == node_target && compare_exchange_acq_rel(heap.word(last), node_target, node_marked))
         break;
     }
@@ -209,7 +214,7 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     if (last == 2 || last == 3) {  // a child, and held if it is present
       const bool is_held = last == 2 ? held.left : held.right;
       replacement_row = on_first_thread([&] { return is_held ? last : acquire_last(last); });
-      held = {held.left && last != 2, held.right && last != 3};
+      held = {last == 2 ? node_empty : held.left, last == 3 ? node_empty : held.right};
     }
     const register_items replacement = prefetch(replacement_row);
     const register_items left_items = prefetch_if(held.left, 2);
@@ -234,6 +239,7 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
   // Puts the K items that are carried into the root, which is held and whose items have been taken,
   // or below it. The root's children that are present are held as well, and their items loaded.
   __device__ void sink(held_children held) {
+    node_state state = node_available;
     for (unsigned node = root;;) {
       const unsigned child = 2 * node;
       const bool before_left = !held.left || in_order(carried, left);
@@ -243,9 +249,9 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
         store(node, carried);
         __syncthreads();
         if (is_third_thread()) {
-          if (held.left) heap.release(child);
-          if (held.right) heap.release(child + 1);
-          heap.release(node);
+          if (held.left) heap.release(child, held.left);
+          if (held.right) heap.release(child + 1, held.right);
+          heap.release(node, state);
         }
         return;
       }
@@ -264,11 +270,12 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
       __syncthreads();
       if (is_third_thread()) {
         if (both) {
-          heap.release_both(node, child + 1 - side);
+          heap.release_both(node, state, child + 1 - side, side ? held.left : held.right);
         } else {
-          heap.release(node);
+          heap.release(node, state);
         }
       }
+      state = side ? held.right : held.left;
       block_broadcast<held_children> children(next_broadcast());
       if (is_first_thread()) children.value.left = heap.acquire_if_present(2 * next);
       if (is_second_thread()) children.value.right = heap.acquire_if_present(2 * next + 1);

@@ -21,16 +21,13 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
 
   // Inserts items `begin` to `end - 1` of those that are carried.
   __device__ void reinsert(unsigned begin, unsigned end) {
-    __syncthreads();
-    for (unsigned i = begin + threadIdx.x; i < end; i += threads) left.copy(i - begin, carried, i);
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < end - begin; i += threads) carried.copy(i, left, i);
-    __syncthreads();
+    carry(begin, end);
     insert(end - begin, false);
   }
 
  protected:
-  using lists::buffer;
+  using lists::carry;
+  using lists::exchange;
   using lists::heap;
   using lists::in_order;
   using lists::is_first_thread;
@@ -39,6 +36,7 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
   using lists::left;
   using lists::load;
   using lists::merge;
+  using lists::merge_into_buffer;
   using lists::next_broadcast;
   using lists::next_sequence;
   using lists::on_first_thread;
@@ -48,6 +46,7 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
   using lists::root;
   using lists::root_lock;
   using lists::store;
+  using lists::take_smallest_of_buffer;
   using lists::write;
   using typename lists::register_items;
 
@@ -173,30 +172,6 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
     return plan;
   }
 
-  // Adds what is carried to the buffer, which it does not fill; the root is held.
-  __device__ void merge_into_buffer(unsigned count, unsigned buffered, bool has_root) {
-    const unsigned total = buffered + count;
-    load(left, buffer, buffered);
-    if (has_root) load(right, root);
-    __syncthreads();
-    merge(carried, count, left, buffered, total);
-    if (has_root && !in_order(right, carried)) {
-      merge(right, K, carried, total, K);
-      store(root, right);
-    }
-    store(buffer, carried, total);
-  }
-
-  // Of what is carried and the buffer, K items or more in all, carries the K smallest; the root is
-  // held.
-  __device__ void take_smallest_of_buffer(unsigned count, unsigned buffered) {
-    if (!buffered) return;
-    load(left, buffer, buffered);
-    __syncthreads();
-    merge(carried, count, left, buffered, K);
-    store(buffer, left, buffered + count - K);
-  }
-
   __device__ heap_outcome insert_bottom_up() {
     // If blocks are waiting for the root, a deletion among them may accept what is carried.
     const bool is_queue_empty = on_first_thread([&] { return root_lock().is_queue_empty(); });
@@ -281,7 +256,11 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
       const bool continues = is_acquired && is_unmarked;
       if (continues && !arrives) node_items = prefetch(next);
       if (!in_order(left, carried)) {
-        merge(left, carried);
+        if (in_order(carried, left)) {
+          exchange(left, carried);
+        } else {
+          merge(left, carried);
+        }
         store(node, left);
       }
       release(node, node_available);

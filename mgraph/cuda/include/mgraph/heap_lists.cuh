@@ -143,14 +143,67 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
     return !(high.keys[0] < low.keys[K - 1]);
   }
 
+  // Exchanges K items of two lists. Each thread stores what `store` would read of them.
+  __device__ static void exchange(const list& first, const list& second) {
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < K; i += threads) {
+      const key_t key = first.keys[i];
+      first.keys[i] = second.keys[i];
+      second.keys[i] = key;
+      if constexpr (has_values<value_t>) {
+        const value_t value = first.values[i];
+        first.values[i] = second.values[i];
+        second.values[i] = value;
+      }
+    }
+  }
+
   // The paper's MergeAndSort: the first list gets the K smallest items of both, which have K each,
+  // by merge path, as in the paper, if the host defines MGRAPH_MERGE_PATH,
   __device__ static void merge(const list& first, const list& second) {
+#ifdef MGRAPH_MERGE_PATH
+    merge_lists<K, threads>(first, K, second, K, K);
+#else
     merge_full_lists<K, threads>(first, second);
+#endif
   }
   // or, if they may have fewer, the `low` smallest.
   __device__ static void merge(const list& first, unsigned in_first, const list& second,
                                unsigned in_second, unsigned low) {
     merge_lists<K, threads>(first, in_first, second, in_second, low);
+  }
+
+  // Carries items `begin` to `end - 1` of those that are carried.
+  __device__ void carry(unsigned begin, unsigned end) const {
+    __syncthreads();
+    for (unsigned i = begin + threadIdx.x; i < end; i += threads) left.copy(i - begin, carried, i);
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < end - begin; i += threads) carried.copy(i, left, i);
+    __syncthreads();
+  }
+
+  // Adds what is carried to the buffer, which it does not fill; the root is held.
+  __device__ void merge_into_buffer(unsigned count, unsigned buffered, bool has_root) {
+    const unsigned total = buffered + count;
+    load(left, buffer, buffered);
+    if (has_root) load(right, root);
+    __syncthreads();
+    merge(carried, count, left, buffered, total);
+    if (has_root && !in_order(right, carried)) {
+      merge(right, K, carried, total, K);
+      store(root, right);
+    }
+    store(buffer, carried, total);
+  }
+
+  // Of what is carried and the buffer, K items or more in all, carries the K smallest; the root is
+  // held.
+  __device__ void take_smallest_of_buffer(unsigned count, unsigned buffered) {
+    if (!buffered) return;
+    load(left, buffer, buffered);
+    __syncthreads();
+    merge(carried, count, left, buffered, K);
+    store(buffer, left, buffered + count - K);
   }
 
  private:

@@ -37,6 +37,9 @@ enum node_state : unsigned {
   node_in_use,     // a node whose lock is held
   node_target,     // no node yet: the place where an insertion under way will end
   node_marked,     // a deletion takes its items: from the node, or from that insertion
+  // Of the paper's bottom-up insertion alone (paper_heap.cuh):
+  node_rising,    // its INSHOLD: free, and an insertion will come back to let its items rise
+  node_modified,  // its DELMOD: a deletion has held it meanwhile
 };
 
 constexpr unsigned heap_word_bytes = 32;
@@ -120,10 +123,11 @@ template <class key_t, class value_t, unsigned K> struct heap_memory : heap_arra
   __device__ void release(unsigned node, node_state state = node_available) const {
     store_release(word(node), state);
   }
-  __device__ void release_both(unsigned one, unsigned other) const {
+  __device__ void release_both(unsigned one, node_state state_of_one, unsigned other,
+                               node_state state_of_other) const {
     fence();
-    store_relaxed(word(one), node_available);
-    store_relaxed(word(other), node_available);
+    store_relaxed(word(one), unsigned(state_of_one));
+    store_relaxed(word(other), unsigned(state_of_other));
   }
   __device__ bool try_change(unsigned node, node_state from, node_state to) const {
     return compare_exchange_acquire(word(node), from, to) == unsigned(from);
@@ -139,12 +143,18 @@ template <class key_t, class value_t, unsigned K> struct heap_memory : heap_arra
     while (!try_change(node, node_available, node_in_use)) __nanosleep(20);
   }
 
-  // Acquires a node if it is present; returns whether it is.
-  __device__ bool acquire_if_present(unsigned node) const {
-    if (node > places) return false;
+  // Acquires a node if it is present, for a deletion. Returns the state in which to release it, or
+  // node_empty if it is not present.
+  __device__ node_state acquire_if_present(unsigned node) const {
+    if (node > places) return node_empty;
     for (;;) {
       const unsigned old = compare_exchange_acquire(word(node), node_available, node_in_use);
-      if (old != node_in_use) return old == node_available;
+      if (old == node_available) return node_available;
+      if (old == node_rising || old == node_modified) {
+        if (try_change(node, node_state(old), node_in_use)) return node_modified;
+      } else if (old != node_in_use) {
+        return node_empty;
+      }
       __nanosleep(20);
     }
   }

@@ -126,38 +126,41 @@ __device__ void merge_full_lists(const items<key_t, value_t>& first,
 }
 
 // Of two sorted lists, of `size` items at most each, the first gets the `low` smallest items of
-// both and the second the others, sorted. An item's place is its index in its list plus the number
-// of items of the other list that go before it, found by bisection.
+// both and the second the others, sorted: the merge path of Green, McColl and Bader (2012). A thread
+// makes consecutive items of the result. How many items of the first list go before them it finds by
+// bisection.
 template <unsigned size, unsigned threads, class key_t, class value_t>
 __device__ void merge_lists(const items<key_t, value_t>& first, unsigned in_first,
                             const items<key_t, value_t>& second, unsigned in_second, unsigned low) {
-  constexpr unsigned per_list = size / threads;  // items of each list per thread
-  key_t keys[2 * per_list] = {};
-  value_t values[2 * per_list];
-  unsigned before[2 * per_list];
-#pragma unroll
-  for (unsigned k = 0; k < 2 * per_list; ++k) {
-    const items<key_t, value_t>& own = k < per_list ? first : second;
-    const unsigned index = threadIdx.x + k % per_list * threads;
-    before[k] = 0;
-    if (index >= (k < per_list ? in_first : in_second)) continue;
-    keys[k] = own.keys[index];
-    if constexpr (has_values<value_t>) values[k] = own.values[index];
-  }
-  for (unsigned step = size; step > 0; step /= 2) {
-#pragma unroll
-    for (unsigned k = 0; k < 2 * per_list; ++k) {
-      const unsigned end = before[k] + step;
-      if (end > (k < per_list ? in_second : in_first)) continue;
-      const key_t other = (k < per_list ? second : first).keys[end - 1];
-      if (k < per_list ? other < keys[k] : !(keys[k] < other)) before[k] = end;
+  constexpr unsigned per_thread = 2 * size / threads;
+  const unsigned begin = min(threadIdx.x * per_thread, in_first + in_second);
+  const unsigned count = min(per_thread, in_first + in_second - begin);
+  unsigned i = begin > in_second ? begin - in_second : 0;
+  for (unsigned end = min(begin, in_first); i < end;) {
+    const unsigned middle = (i + end) / 2;
+    if (second.keys[begin - 1 - middle] < first.keys[middle]) {
+      end = middle;
+    } else {
+      i = middle + 1;
     }
+  }
+  unsigned j = begin - i;
+  key_t keys[per_thread];
+  value_t values[per_thread];
+#pragma unroll
+  for (unsigned k = 0; k < per_thread; ++k) {
+    if (k >= count) continue;
+    const bool is_first = j == in_second || (i < in_first && !(second.keys[j] < first.keys[i]));
+    const items<key_t, value_t> list = select(is_first, first, second);
+    const unsigned index = is_first ? i++ : j++;
+    keys[k] = list.keys[index];
+    if constexpr (has_values<value_t>) values[k] = list.values[index];
   }
   __syncthreads();
 #pragma unroll
-  for (unsigned k = 0; k < 2 * per_list; ++k) {
-    const unsigned index = threadIdx.x + k % per_list * threads, place = index + before[k];
-    if (index >= (k < per_list ? in_first : in_second)) continue;
+  for (unsigned k = 0; k < per_thread; ++k) {
+    if (k >= count) continue;
+    const unsigned place = begin + k;
     const items<key_t, value_t> list = select(place < low, first, second);
     list.keys[place < low ? place : place - low] = keys[k];
     if constexpr (has_values<value_t>) list.values[place < low ? place : place - low] = values[k];
