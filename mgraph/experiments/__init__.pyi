@@ -33,6 +33,7 @@ from mgraph.experiments.generator_timing import generator_seconds as generator_s
 from mgraph.experiments.graph_drawing import plot_graph as plot_graph
 from mgraph.experiments.heap_timing import heap_pair_seconds as heap_pair_seconds
 from mgraph.experiments.heap_timing import heap_seconds as heap_seconds
+from mgraph.experiments.heap_timing import multi_heap_seconds as multi_heap_seconds
 from mgraph.experiments.markdown import TableReport as TableReport
 from mgraph.experiments.markdown import markdown_table as markdown_table
 from mgraph.experiments.other_generators import OTHER_GENERATORS as OTHER_GENERATORS

@@ -93,6 +93,60 @@ def heap_seconds(
     return HeapSeconds(*(statistics.median(column) for column in zip(*times, strict=True)))
 
 
+class MultiHeapSeconds(NamedTuple):
+    """Seconds to push all keys, and to pop all; the mean rank error of a key that is popped."""
+
+    push: float
+    pop: float
+    rank_error: float
+
+
+def multi_heap_seconds(
+    heaps: int, keys: int, *, node: int = MAX_NODE_KEYS, repeats: int = 5
+) -> MultiHeapSeconds:
+    """Time pushing random keys to several heaps used as one queue on a GPU, and popping all.
+
+    Parameters
+    ----------
+    heaps : int
+        The number of heaps; an insertion goes to the next one, a deletion to the better of two.
+    keys, node, repeats : int
+        As for ``heap_seconds``.
+
+    Returns
+    -------
+    MultiHeapSeconds
+        The medians. The rank error of a key is the number of smaller keys that are popped after it;
+        its mean is estimated from 2^18 keys.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is not as above.
+    DeviceError
+        If there is no GPU.
+    """
+    _check("bottom_up", node, 512, None, repeats)
+    if heaps < 1 or keys < node:
+        raise UsageError(
+            f"heaps must be at least 1, and keys at least node, {node:,} "
+            f"(got {heaps:,} and {keys:,})"
+        )
+    from scipy.stats import kendalltau
+
+    from mgraph.experiments import heap_timing_gpu as gpu
+
+    times, errors = [], []
+    for run in range(repeats):
+        *seconds, popped = gpu.push_and_pop_any(heaps, _draw_distinct(keys, run), node)
+        places = np.sort(np.random.default_rng(run).permutation(keys)[: 1 << 18])
+        order = kendalltau(np.arange(places.size), popped[places]).statistic  # 1: none out of order
+        times.append(seconds)
+        errors.append((1 - order) / 4 * (places.size - 1) * keys / places.size)
+    push, pop = (statistics.median(column) for column in zip(*times, strict=True))
+    return MultiHeapSeconds(push, pop, statistics.median(errors))
+
+
 def heap_pair_seconds(
     heap: str,
     nodes: int,
@@ -167,6 +221,11 @@ def _draw_keys(keys: int, order: str) -> tuple[np.ndarray, np.ndarray]:
     if order != "random":
         pushed = expected[:: 1 if order == "ascending" else -1].copy()
     return pushed, expected
+
+
+def _draw_distinct(count: int, seed: int) -> np.ndarray:
+    """Draw the numbers below ``count`` in random order: key and rank are the same."""
+    return np.random.default_rng(seed).permutation(np.arange(count, dtype=np.uint32))
 
 
 def _make_cpu_heap(heap: str, node: int) -> Any:

@@ -72,6 +72,24 @@ def push_and_pop(
     return times
 
 
+def push_and_pop_any(heaps: int, pushed: np.ndarray, node: int) -> tuple[float, float, np.ndarray]:
+    """Return the seconds to insert keys into several heaps and to delete all, and these in order.
+
+    pushed: the uint32 numbers below its size, each once.
+    """
+    import cupy
+
+    cupy.get_default_memory_pool().free_all_blocks()
+    keys = cupy.asarray(pushed)
+    timed_heap = Heap(_WORD, None, node, "bottom_up", 512, heaps=heaps)
+    timed_heap.reserve(keys.size)
+    push_seconds = _measure_seconds(timed_heap.push, keys, None)
+    results: list[Any] = []
+    pop_seconds = _measure_seconds(lambda: results.append(timed_heap.pop(keys.size)[0]))
+    assert bool((cupy.sort(results[0]) == cupy.arange(keys.size)).all())
+    return push_seconds, pop_seconds, cupy.asnumpy(results[0])
+
+
 def run_pairs(
     heap: str,
     initial: np.ndarray,

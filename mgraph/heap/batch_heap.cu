@@ -10,6 +10,7 @@
 //   heap_lists.cuh      a block's lists, and how items get into them and out again
 //   heap_insertion.cuh  top-down and bottom-up insertions
 //   heap.cuh            deletions; the class heap_block that a kernel uses
+//   multi_heap.cuh      several heaps as one queue without a strict order
 //   paper_heap.cuh      the paper's own bottom-up insertion, for comparison
 // The heads of ticket_lock.cuh and heap_memory.cuh argue each hand-over between blocks. Cost: an
 // operation merges 2 K keys once per level (an insertion) or twice (a deletion).
@@ -23,6 +24,7 @@
 // All blocks of a launch must be resident, since they wait for each other.
 
 #include <mgraph/clock.cuh>
+#include <mgraph/multi_heap.cuh>
 #include <mgraph/paper_heap.cuh>
 
 using namespace mgraph;
@@ -93,12 +95,18 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     batch_heap_push(__grid_constant__ const heap_arguments arguments,
                     __grid_constant__ const item_batches items, int bottom_up, unsigned* is_full) {
   extern __shared__ __align__(16) u64 shared[];
-  block heap({arguments}, *reinterpret_cast<block::scratch*>(shared + counter_words));
+  block::scratch& scratch = *reinterpret_cast<block::scratch*>(shared + counter_words);
+  const multi_heap<block> heaps(arguments);
   task_counter batches(items.next_batch, shared);
   for (u64 first; (first = batches.next() * K) < items.count;) {
     const unsigned batch_size = unsigned(min(items.count - first, u64(K)));
-    load_batch(heap, items.keys, items.values, first, batch_size);
-    if (!heap.insert(batch_size, bottom_up).done && threadIdx.x == 0) *is_full = 1;
+    bool done = false;
+    for (unsigned i = 0; i < heaps.count && !done; ++i) {  // the heaps by turns, unless one is full
+      block heap = heaps.at((first / K + i) % heaps.count, scratch);
+      if (i == 0) load_batch(heap, items.keys, items.values, first, batch_size);
+      done = heap.insert(batch_size, bottom_up).done;
+    }
+    if (!done && threadIdx.x == 0) *is_full = 1;
   }
 }
 
@@ -119,6 +127,40 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       if constexpr (has_values<value_t>) items.values[first + i] = heap.carried.values[i];
     }
     if (kept < deleted.count) heap.reinsert(kept, deleted.count);
+  }
+}
+
+// Deletes `items.count` items, which there must be, from several heaps, and writes them in the order
+// in which blocks got them. items.next_batch counts them.
+extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
+    batch_heap_pop_any(__grid_constant__ const heap_arguments arguments,
+                       __grid_constant__ const item_batches items) {
+  extern __shared__ __align__(16) u64 shared[];
+  block::scratch& scratch = *reinterpret_cast<block::scratch*>(shared + counter_words);
+  const multi_heap<block> heaps(arguments);
+  for (unsigned turn = 0;; ++turn) {
+    if (threadIdx.x == 0) {
+      shared[0] = load_relaxed(items.next_batch);
+      if (shared[0] < items.count) {
+        shared[1] = heaps.better_of_two(mix64(u64(blockIdx.x) << 32 | turn));
+      }
+    }
+    __syncthreads();
+    if (shared[0] >= items.count) return;
+    block heap = heaps.at(unsigned(shared[1]), scratch);
+    const unsigned deleted = heap.remove().count;
+    __syncthreads();
+    if (threadIdx.x == 0) shared[0] = atomicAdd(items.next_batch, u64(deleted));
+    __syncthreads();
+    const u64 first = shared[0];
+    const unsigned kept = unsigned(min(u64(deleted), items.count - min(items.count, first)));
+    for (unsigned i = threadIdx.x; i < kept; i += threads) {
+      items.keys[first + i] = heap.carried.keys[i];
+      if constexpr (has_values<value_t>) items.values[first + i] = heap.carried.values[i];
+    }
+    __syncthreads();
+    if (kept < deleted) heap.reinsert(kept, deleted);
+    __syncthreads();
   }
 }
 

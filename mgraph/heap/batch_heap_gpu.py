@@ -126,22 +126,25 @@ class Heap:
         block_threads: int,
         blocks: int | None = None,
         *,
+        heaps: int = 1,
         merge: str = "bitonic",
         places: int = _INITIAL_PLACES,
         max_nodes: int | None = None,
     ) -> None:
         """Make an empty heap on the current device.
 
-        insert: one of ``batch_heap.INSERTIONS``. blocks: the maximum of a launch. merge: how nodes
-        are merged, ``bitonic`` (Batcher's network) or ``merge_path`` (as in the paper, for
-        comparison). places: the nodes for which there is memory at first, a power of two less 1.
-        max_nodes: kernels refuse to insert more nodes; None: no limit but the places.
+        insert: one of ``batch_heap.INSERTIONS``. blocks: the maximum of a launch. heaps: among
+        so many the items are spread (``multi_heap.cuh``); with more than one, deletions give items
+        that are near the smallest, in no strict order. merge: how nodes are merged, ``bitonic``
+        (Batcher's network) or ``merge_path`` (as in the paper, for comparison). places: the nodes
+        of a heap for which there is memory at first, a power of two less 1. max_nodes: kernels
+        refuse to insert more nodes into a heap; None: no limit but the places.
         """
         import cupy
 
         self._word, self._value_word, self._node = word, value_word, node
         self._bottom_up = np.int32(insert == "bottom_up")
-        self._blocks, self._max_nodes = blocks, max_nodes
+        self._heaps, self._blocks, self._max_nodes = heaps, blocks, max_nodes
         self._threads = min(block_threads, node)
         self._macros = heap_defines(word, value_word, node, self._threads, insert, merge)
         self._shared = 8 * read_constant("counter_words") + scratch_bytes(word, value_word, node)
@@ -151,7 +154,7 @@ class Heap:
         self._size = 0
         self._places = places
         self._keys, self._values, self._words = self._allocate(places)
-        self._counts = cupy.zeros(read_constant("count_words"), np.uint64)
+        self._counts = cupy.zeros((heaps, read_constant("count_words")), np.uint64)
         self._memory = self._pack_memory()
 
     @staticmethod
@@ -183,18 +186,19 @@ class Heap:
         self._size += keys.size
 
     def pop(self, count: int) -> tuple[Any, Any]:
-        """Delete the ``count`` smallest keys, which there must be."""
+        """Delete the ``count`` smallest keys, which there must be (``heaps``: small ones)."""
         import cupy
 
         keys = cupy.empty(count, self._word)
         values = cupy.empty(count if self._value_word else 0, self._value_word or np.uint32)
         if count:
-            self._counts[read_constant("removed_word")] = 0
+            self._counts[:, read_constant("removed_word")] = 0
             next_batch = cupy.zeros(1, np.uint64)
             batches = self._structs["item_batches"].pack(
                 {"keys": keys, "values": values, "count": count, "next_batch": next_batch}
             )
-            self._launch("batch_heap_pop", self._count_batches(count), batches)
+            kernel = "batch_heap_pop" if self._heaps == 1 else "batch_heap_pop_any"
+            self._launch(kernel, self._count_batches(count), batches)
             self._size -= count
         return keys, values
 
@@ -222,13 +226,15 @@ class Heap:
 
     def reserve(self, items: int) -> None:
         """Provide memory for that many items in all."""
-        nodes = items // self._node
+        nodes = -(-(items // self._node) // self._heaps)
         if nodes <= self._places:
             return
         places = (1 << nodes.bit_length()) - 1
         grown = self._allocate(places)
         for old, new in zip((self._keys, self._values, self._words), grown, strict=True):
-            new[: old.size] = old
+            new.reshape(self._heaps, -1)[:, : old.size // self._heaps] = old.reshape(
+                self._heaps, -1
+            )
         self._places = places  # all of it, or nothing if memory runs out
         self._keys, self._values, self._words = grown
         self._memory = self._pack_memory()
@@ -243,13 +249,13 @@ class Heap:
         import cupy
 
         present = cupy.flatnonzero(self._words[:: self._word_stride])
-        buffered = self._read_count("buffered")
-
-        buffer = read_constant("buffer")
+        buffered, buffer = self._read_counts("buffered"), read_constant("buffer")
 
         def gather(array: Any) -> Any:
             rows = array.reshape(-1, self._node)
-            return cupy.concatenate([rows[present].ravel(), rows[buffer, :buffered]])
+            buffers = rows.reshape(self._heaps, -1, self._node)[:, buffer]
+            parts = (row[:count] for row, count in zip(buffers, buffered, strict=True))
+            return cupy.concatenate([rows[present].ravel(), *parts])
 
         return gather(self._keys), gather(self._values)
 
@@ -259,27 +265,38 @@ class Heap:
 
         self.reserve(keys.size)
         nodes, buffered = divmod(keys.size, self._node)
-        places = cupy.asarray(bit_reversed_places(nodes))
+        heap = np.arange(nodes) % self._heaps  # the heaps by turns
+        place = bit_reversed_places(-(-nodes // self._heaps))[np.arange(nodes) // self._heaps]
+        row_of_node = cupy.asarray(heap * (self._places + read_constant("spare_rows")) + place)
         for array, source in ((self._keys, keys), (self._values, values)):
             rows = array.reshape(-1, self._node)
-            rows[places] = source[: keys.size - buffered].reshape(nodes, self._node)
+            rows[row_of_node] = source[: keys.size - buffered].reshape(nodes, self._node)
             rows[read_constant("buffer"), :buffered] = source[keys.size - buffered :]
         self._words[:] = read_constant("node_empty")
-        self._words[places * self._word_stride] = read_constant("node_available")
-        self._counts[:] = 0
-        for name, count in (("nodes", nodes), ("buffered", buffered)):
-            self._counts[read_constant(f"{name}_word")] = count
+        self._words[row_of_node * self._word_stride] = read_constant("node_available")
+        counts = np.zeros(self._counts.shape, np.uint64)
+        counts[:, read_constant("nodes_word")] = np.bincount(heap, minlength=self._heaps)
+        counts[0, read_constant("buffered_word")] = buffered
+        self._counts[:] = cupy.asarray(counts)
         self._size = keys.size
 
     def first(self) -> np.ndarray:
         """The smallest key, shape (1,)."""
-        nodes = self._read_count("nodes") % read_constant("removal_phase")
-        row = read_constant("root" if nodes else "buffer")
-        key: np.ndarray = self._keys[row * self._node : row * self._node + 1].get()
-        return key
+        import cupy
 
-    def _read_count(self, name: str) -> int:
-        return int(self._counts[read_constant(f"{name}_word")])
+        rows = self._keys.reshape(self._heaps, -1, self._node)[:, :, 0]
+        roots, buffers = (cupy.asnumpy(rows[:, read_constant(row)]) for row in ("root", "buffer"))
+        has_root = self._read_counts("nodes") % read_constant("removal_phase") > 0
+        present = has_root | (self._read_counts("buffered") > 0)
+        first: np.ndarray = np.where(has_root, roots, buffers)[present].min(keepdims=True)
+        return first
+
+    def _read_counts(self, name: str) -> np.ndarray:
+        """A count of each heap."""
+        import cupy
+
+        counts: np.ndarray = cupy.asnumpy(self._counts[:, read_constant(f"{name}_word")])
+        return counts
 
     def _count_batches(self, items: int) -> int:
         return -(-items // self._node)
@@ -299,14 +316,14 @@ class Heap:
         return self._structs["heap_arrays"].pack(
             {"keys": self._keys, "values": self._values, "words": self._words,
              "counts": self._counts, "capacity": min(max_nodes, self._places),
-             "places": self._places}
+             "places": self._places, "heaps": self._heaps}
         )  # fmt: skip
 
     def _allocate(self, places: int) -> tuple[Any, Any, Any]:
         """Arrays of keys, values and words for that many places."""
         import cupy
 
-        rows = places + read_constant("spare_rows")
+        rows = self._heaps * (places + read_constant("spare_rows"))
         value_count = rows * self._node if self._value_word else 0
         return (
             cupy.empty(rows * self._node, self._word),

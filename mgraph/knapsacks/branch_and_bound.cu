@@ -27,7 +27,7 @@
 // All blocks of a launch must be resident, since they wait for each other.
 
 #include <mgraph/clock.cuh>
-#include <mgraph/heap.cuh>
+#include <mgraph/multi_heap.cuh>
 #include <mgraph/relaxed.cuh>
 
 using namespace mgraph;
@@ -158,7 +158,7 @@ enum next_step : unsigned { stop, take, give };
 struct round_state {
   i64 best;
   u64 first;
-  unsigned kept, explored, finder;
+  unsigned kept, explored, finder, heap;  // heap: to delete from
   next_step next;
 };
 
@@ -166,10 +166,10 @@ struct round_state {
 constexpr unsigned round_words = 6;
 static_assert(sizeof(round_state) <= 8 * round_words);
 
-// By one thread: waits until the heap has nodes for this block, or the search has ended. A block
-// that has saved some nodes is to give them if the heap has less than a batch per block.
-__device__ next_step wait_for_batch(search_state& state, const heap_counts& heap, bool has_saved,
-                                    const launch_options& options, u64 deadline) {
+// By one thread: waits until the heaps have nodes for this block, or the search has ended. A block
+// that has saved some nodes is to give them if the heaps have less than a batch per block.
+__device__ next_step wait_for_batch(search_state& state, const multi_heap<block>& heaps,
+                                    bool has_saved, const launch_options& options, u64 deadline) {
   for (unsigned pause = 50;; pause = min(2 * pause, 500u)) {
     if (load_acquire(&state.ended) != running) return stop;
     const u64 pending = load_acquire(&state.pending);
@@ -187,7 +187,7 @@ __device__ next_step wait_for_batch(search_state& state, const heap_counts& heap
       compare_exchange_acq_rel(&state.ended, unsigned(running), reason);
       return stop;
     }
-    const u64 batches = unsigned(load_acquire(&heap.nodes)) + (load_acquire(&heap.buffered) > 0);
+    const u64 batches = heaps.count_batches();
     if (has_saved && batches < gridDim.x) return give;
     if (batches) {  // more blocks than batches would queue for nothing
       if (atomicAdd(&state.takers, 1u) < batches) return take;
@@ -205,7 +205,9 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
                              __grid_constant__ const launch_options options) {
   extern __shared__ __align__(16) u64 shared[];
   round_state& round = *reinterpret_cast<round_state*>(shared);
-  block heap({arguments}, *reinterpret_cast<block::scratch*>(shared + round_words));
+  block::scratch& scratch = *reinterpret_cast<block::scratch*>(shared + round_words);
+  const multi_heap<block> heaps(arguments);
+  block heap = heaps.at(0, scratch);  // for what the block carries
   word_t* const saved_keys =
       reinterpret_cast<word_t*>(shared + round_words + (sizeof(block::scratch) + 7) / 8);
   // Nodes that are saved until they fill a batch, which enters the heap without its root.
@@ -219,16 +221,25 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   const u64 limit = options.nanoseconds;
   const u64 deadline = limit < ~0ULL - begun ? begun + limit : ~0ULL;
 
-  unsigned saved_count = 0;
+  unsigned saved_count = 0, draws = 0;
+  // The same to all threads of a block, which call it as often as each other.
+  const auto draw = [&] { return mix64(u64(blockIdx.x) << 32 | draws++); };
   const auto insert = [&](unsigned count) {
     heap.sort(count);
-    const bool done = heap.insert(count, true).done;
+    bool done = false;
+    const unsigned first = unsigned(draw() % heaps.count);
+    for (unsigned i = 0; i < heaps.count && !done; ++i) {  // one may be full
+      done = heaps.at((first + i) % heaps.count, scratch).insert(count, true).done;
+      __syncthreads();
+    }
     if (!done && threadIdx.x == 0)
       compare_exchange_acq_rel(&state->ended, unsigned(running), unsigned(refused));
   };
   for (;;) {
+    const u64 random = draw();
     if (threadIdx.x == 0) {
-      round.next = wait_for_batch(*state, *arguments.counts, saved_count, options, deadline);
+      round.next = wait_for_batch(*state, heaps, saved_count, options, deadline);
+      round.heap = heaps.better_of_two(random);
       round.kept = round.explored = 0;
       round.finder = nothing;
       round.best = load_relaxed(&state->best);
@@ -244,7 +255,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       __syncthreads();
       continue;
     }
-    const unsigned popped = heap.remove().count;
+    const unsigned popped = heaps.at(round.heap, scratch).remove().count;
     if (threadIdx.x == 0) atomicSub(&state->takers, 1u);
     __syncthreads();
 

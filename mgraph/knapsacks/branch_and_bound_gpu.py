@@ -30,6 +30,7 @@ from mgraph.knapsacks.problem import KnapsackProblem
 from mgraph.knapsacks.solution import Solution
 
 NODE, BLOCK_THREADS = 1024, 512
+HEAPS = 1
 INITIAL_NODES = 1 << 22
 COLLECT_THRESHOLD = 1 << 20  # nodes in the heap
 MAX_NODES = (1 << 32) - (1 << 20)
@@ -76,8 +77,8 @@ class Search:
 
         self._problem, self._by_bound = problem, by_bound and not problem.is_plain
         self._word = np.dtype("u4" if int(problem.profits.sum()) < 1 << 32 else "u8")
-        shape = NODE, "bottom_up", BLOCK_THREADS
-        self._heap = batch_heap_gpu.Heap(self._word, np.dtype(np.uint32), *shape)
+        types = self._word, np.dtype(np.uint32)
+        self._heap = batch_heap_gpu.Heap(*types, NODE, "bottom_up", BLOCK_THREADS, heaps=HEAPS)
         self._items, self._levels = (cupy.asarray(array) for array in make_tables(problem))
         self._problem_tables = self._pack_tables()
         self._table = None if problem.is_plain else cupy.zeros(TABLE_SIZE, np.uint32)
@@ -94,7 +95,7 @@ class Search:
         blocks = self._blocks()
         beside = 2 * NODE * blocks
         max_pending = max(max_pending, int(self.state["pending"][0]) + beside)
-        self._heap.reserve(max_pending + beside + NODE)
+        self._heap.reserve(max_pending + beside + NODE * HEAPS)
         self._reserve(int(self.state["made"][0]) + 2 * beside)
         self.state["ended"] = read_constant("running")
         state = cupy.asarray(self.state.view(np.uint8))

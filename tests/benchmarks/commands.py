@@ -232,6 +232,8 @@ OTHERS = {
     "steiner_gpu reference": _on_gpu(
         f"steiner_gpu reference {MAKER} pa-10 --kept OUT --k 3 --samples 1"
     ),
+    "heap_gpu relaxed": _on_gpu("heap_gpu relaxed --keys 65536 --counts 1 8 --repeats 1"),
+    "heap_gpu histories": _on_gpu("heap_gpu histories --count 50"),
     "heap_gpu mixed": _on_gpu("heap_gpu mixed --pairs 64 --levels 6 --repeats 1"),
     "heap_gpu sequential": Tiny(f"{GPU}heap_gpu sequential --keys 1000", needs="g++"),
 }

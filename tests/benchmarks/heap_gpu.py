@@ -2,6 +2,8 @@
 
     python -m tests.benchmarks.heap_gpu sort [--keys 536870912]     all keys in, then all out
     python -m tests.benchmarks.heap_gpu mixed [--pairs 262144]      pairs of insertion and deletion
+    python -m tests.benchmarks.heap_gpu relaxed [--keys …]          several heaps as one queue
+    python -m tests.benchmarks.heap_gpu histories [--count 20000]   those not linearizable
     python -m tests.benchmarks.heap_gpu sequential [--keys …]       one core: std::priority_queue
 
 int32 keys in device memory; 1,024 per node and 512 threads per block. Medians of wall-clock times,
@@ -12,10 +14,15 @@ once the device has finished; the keys that come out are checked. The synchronou
 import argparse
 import subprocess
 import tempfile
+from collections import Counter
 from pathlib import Path
 
-from mgraph.experiments import heap_pair_seconds, heap_seconds
+import numpy as np
+
+from mgraph.experiments import heap_pair_seconds, heap_seconds, multi_heap_seconds
 from mgraph.experiments.heap_timing import GPU_HEAPS, ORDERS
+from mgraph.heap.batch_heap import INSERTIONS
+from tests.gpu.test_batch_heap import run_history
 
 HERE = Path(__file__).parent
 
@@ -47,6 +54,27 @@ def mixed(arguments):
                   f"{rate:.3f}e6 operations/s", flush=True)  # fmt: skip
 
 
+def relaxed(arguments):
+    for heaps in arguments.counts:
+        seconds = multi_heap_seconds(
+            heaps, arguments.keys, node=arguments.node, repeats=arguments.repeats
+        )
+        print(f"{heaps:3} heaps, {arguments.keys:,} keys: in {seconds.push:.3f} s, out "
+              f"{seconds.pop:.3f} s, mean rank error {seconds.rank_error:,.0f} keys",
+              flush=True)  # fmt: skip
+
+
+def histories(arguments):
+    """Random histories of inserting and deleting at a time, replayed one operation at a time."""
+    for insert in INSERTIONS:
+        rng = np.random.default_rng(4)
+        kinds = Counter(run_history(rng, insert)[1:] for _ in range(arguments.count))
+        broken = sum(heap is not None for heap, _ in kinds.elements())
+        wrong = sum(history is not None for _, history in kinds.elements())
+        print(f"{insert:15} {arguments.count:,} histories: {wrong} not linearizable, {broken} "
+              "leave a heap without the heap property", flush=True)  # fmt: skip
+
+
 def sequential(arguments):
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/priority_queue"
@@ -58,7 +86,9 @@ def sequential(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("benchmark", choices=["sort", "mixed", "sequential"])
+    parser.add_argument(
+        "benchmark", choices=["sort", "mixed", "relaxed", "histories", "sequential"]
+    )
     parser.add_argument("--keys", type=int, default=1 << 29)
     parser.add_argument("--pairs", type=int, default=1 << 18)
     parser.add_argument("--blocks", type=int, help="maximum, for the concurrent heap")
@@ -67,6 +97,8 @@ def main():
     parser.add_argument("--heaps", nargs="*", default=GPU_HEAPS)
     parser.add_argument("--orders", nargs="*", default=ORDERS)
     parser.add_argument("--levels", nargs="*", type=int, default=range(6, 19, 2))
+    parser.add_argument("--counts", nargs="*", type=int, default=[1, 2, 4, 8, 16, 32, 64])
+    parser.add_argument("--count", type=int, default=20_000, help="histories")
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     globals()[arguments.benchmark](arguments)

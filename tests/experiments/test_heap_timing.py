@@ -26,6 +26,13 @@ def test_heaps_on_a_gpu_are_timed(heap):
         assert experiments.heap_seconds(heap, 1 << 16, full=0.5, blocks=7, node=256).push > 0
 
 
+@pytest.mark.gpu
+def test_several_heaps_on_a_gpu_are_timed():
+    one, many = (experiments.multi_heap_seconds(n, 1 << 18, repeats=2) for n in (1, 16))
+    assert min(one[:2]) > 0 < min(many[:2])
+    assert one.rank_error < many.rank_error < 1 << 16
+
+
 def test_batches_have_the_fraction_of_full_ones_that_was_requested():
     sizes = _batch_sizes(1 << 16, 256, 0.5)
     assert sizes.sum() == 1 << 16
@@ -54,6 +61,8 @@ def test_batches_have_the_fraction_of_full_ones_that_was_requested():
 def test_wrong_parameters_are_refused(arguments, options, sentence):
     with pytest.raises(UsageError, match=sentence):
         experiments.heap_seconds(*arguments, **options)
+    with pytest.raises((UsageError, DeviceError), match=r"heaps must be at least 1|needs a GPU"):
+        experiments.multi_heap_seconds(0, 1024)
     with pytest.raises(UsageError, match="nodes and pairs must be at least 1"):
         experiments.heap_pair_seconds("sequential", 0, 1)
 

@@ -22,12 +22,12 @@ class Heap(batch_heap_gpu.Heap):
 
     def __init__(
         self, node, max_nodes, *, insert, threads, blocks, word=WORD, value_word=WORD,
-        merge="bitonic",
+        merge="bitonic", heaps=1,
     ):  # fmt: skip
         places = (1 << max_nodes.bit_length()) - 1
         self.emulated_blocks, self.seed = blocks, 0
         super().__init__(
-            word, value_word, node, insert, threads, merge=merge, places=places,
+            word, value_word, node, insert, threads, merge=merge, heaps=heaps, places=places,
             max_nodes=max_nodes,
         )  # fmt: skip
 
@@ -60,9 +60,9 @@ def run_history(rng, insert, seed):
     keys, values = inserted.copy(), ~inserted
     record = heap.operate(sizes, keys, values)
     history = histories.operations(sizes, record, inserted, keys, node)
-    heap_fault, remaining = histories.heap_fault(heap._keys, heap._words, heap._counts, node)
+    heap_fault, remaining = histories.heap_fault(heap._keys, heap._words, heap._counts[0], node)
     numbered = sum(operation.sequence != histories.NO_SEQUENCE for operation in history)
-    assert heap._read_count("next_sequence") == numbered
+    assert heap._read_counts("next_sequence")[0] == numbered
     assert (values == ~keys).all()
     return history, heap_fault, histories.fault(history, remaining, node)
 
@@ -109,8 +109,8 @@ def test_one_block_makes_the_heap_of_the_cpu(node, threads, insert, merge):
         nodes, buffered = expected._counts
         assert heap.size() == expected.size()
         removal_phase = batch_heap_gpu.read_constant("removal_phase")
-        assert heap._read_count("nodes") % removal_phase == nodes
-        assert heap._read_count("buffered") == buffered
+        assert heap._read_counts("nodes")[0] % removal_phase == nodes
+        assert heap._read_counts("buffered")[0] == buffered
         rows = heap._keys.reshape(-1, node)
         np.testing.assert_array_equal(rows[0, :buffered], expected._keys[0, :buffered])
         for i in range(1, nodes + 1):
@@ -137,6 +137,33 @@ def test_many_blocks_give_keys_in_order(insert, order):
             np.testing.assert_array_equal(popped, expected[:count])
             np.testing.assert_array_equal(values, ~popped)
             expected = expected[count:]
+
+
+@pytest.mark.parametrize("insert", INSERTIONS)
+def test_several_heaps_give_all_keys_nearly_in_order(insert):
+    for seed in range(1, 150):
+        rng = np.random.default_rng(seed)
+        node, heaps = int(rng.choice([2, 8])), int(rng.integers(2, 6))
+        shape = {"insert": insert, "threads": 2, "blocks": int(rng.integers(1, 6))}
+        heap = Heap(node, 1, heaps=heaps, **shape)
+        heap.seed, heap._max_nodes = seed, None
+        keys = rng.permutation(int(rng.integers(1, 400))).astype(WORD)
+        for part in np.array_split(keys, 3):
+            heap.push(part, ~part)
+        assert keys.size == heap.size() == heap.items()[0].size
+        assert heap.first()[0] == 0
+        order = []
+        while heap.size():
+            popped, values = heap.pop(int(rng.integers(1, heap.size(), endpoint=True)))
+            np.testing.assert_array_equal(values, ~popped)
+            order += popped.tolist()
+            if rng.random() < 0.3:
+                rest = np.sort(heap.items()[0])
+                assert rest.tolist() == sorted(set(keys.tolist()) - set(order))
+                heap.refill(rest, ~rest)
+        assert sorted(order) == sorted(keys.tolist())
+        displacement = np.abs(np.asarray(order) - np.arange(keys.size))
+        assert displacement.mean() < keys.size / 6 + 3 * node * heaps  # a third if by chance
 
 
 @pytest.mark.parametrize("value_word", [None, np.dtype(np.uint64)])

@@ -84,6 +84,7 @@ def test_a_search_finds_the_best_choice(collect, is_plain, count, monkeypatch):
             monkeypatch, node, int(rng.choice([2, node])), int(rng.choice([1, 2, 5])), seed
         )
         monkeypatch.setattr(gpu, "COLLECT_THRESHOLD", int(rng.choice([1, 5, 10])))
+        monkeypatch.setattr(gpu, "HEAPS", int(rng.choice([1, 1, 2, 3])))
         solution = gpu.solve(problem, time.monotonic() + 600, by_bound=seed % 2, collect=collect)
         chosen = problem.fixed.copy()
         chosen[problem.item_ids[solution.chosen]] = True

@@ -45,6 +45,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
   static constexpr unsigned items_per_thread = K / threads;
 
  public:
+  using key_type = key_t;
   using memory = heap_memory<key_t, value_t, K>;
   struct scratch {
     key_t keys[scratch_lists][K];

@@ -100,10 +100,11 @@ template <class key_t, class value_t> struct heap_arrays {
   heap_counts* counts;
   unsigned capacity;  // nodes
   unsigned places;    // the last of them may stand anywhere in its level: 2^levels - 1
+  unsigned heaps;     // one, or several one after another (multi_heap.cuh)
 };
 
 template <class key_t, class value_t, unsigned K> struct heap_memory : heap_arrays<key_t, value_t> {
-  static constexpr unsigned root = 1, buffer = 0, spare_rows = 2 + ticket_slots;
+  static constexpr unsigned root = 1, buffer = 0, spare_rows = 2 + ticket_slots, node_items = K;
 
   using arrays = heap_arrays<key_t, value_t>;
   using arrays::capacity;
