@@ -72,22 +72,25 @@ def push_and_pop(
     return times
 
 
-def push_and_pop_any(heaps: int, pushed: np.ndarray, node: int) -> tuple[float, float, np.ndarray]:
-    """Return the seconds to insert keys into several heaps and to delete all, and these in order.
+def push_and_pop_any(
+    heaps: int, count: int, places: np.ndarray, node: int
+) -> tuple[float, float, np.ndarray]:
+    """Return the seconds to insert keys into several heaps and to delete all, and some of these.
 
-    pushed: the uint32 numbers below its size, each once.
+    The keys are the numbers below ``count`` in random order. places: which to return, in the order
+    in which the keys were deleted.
     """
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()
-    keys = cupy.asarray(pushed)
+    keys = cupy.random.RandomState(1).permutation(count).astype(_WORD)
     timed_heap = Heap(_WORD, None, node, "bottom_up", 512, heaps=heaps)
-    timed_heap.reserve(keys.size)
+    timed_heap.reserve(count)
     push_seconds = _measure_seconds(timed_heap.push, keys, None)
     results: list[Any] = []
-    pop_seconds = _measure_seconds(lambda: results.append(timed_heap.pop(keys.size)[0]))
-    assert bool((cupy.sort(results[0]) == cupy.arange(keys.size)).all())
-    return push_seconds, pop_seconds, cupy.asnumpy(results[0])
+    pop_seconds = _measure_seconds(lambda: results.append(timed_heap.pop(count)[0]))
+    assert bool((cupy.sort(results[0]) == cupy.arange(count)).all())
+    return push_seconds, pop_seconds, cupy.asnumpy(results[0][cupy.asarray(places)])
 
 
 def run_pairs(

@@ -11,7 +11,7 @@ from mgraph.core.memory import memory_guard
 from mgraph.errors import UsageError
 from mgraph.heap.key_order import KEY_TYPES, to_keys, to_words, word_type
 
-MAX_NODE_KEYS = 1024
+MAX_NODE_KEYS = MAX_HEAPS = 1024
 VALUE_TYPES = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 INSERTIONS = ("bottom_up", "top_down", "paper_bottom_up")
 
@@ -35,6 +35,10 @@ class BatchHeap:
     insert : {"bottom_up", "top_down", "paper_bottom_up"}, default "bottom_up"
         How a GPU inserts: from the lowest node that a batch belongs below, or from the root;
         ``paper_bottom_up``, for comparison, from the leaf up. Only the time depends on it.
+    heaps : int, default 1
+        The number of heaps, up to 1024, that a GPU uses as one queue. With more than one, blocks
+        seldom wait for each other, and ``pop`` gives keys that are near the first, in no strict
+        order. A CPU has a single heap.
     capacity : int, optional
         The number of keys that the heap refuses to exceed. None: it grows.
     backend : {"auto", "cpu", "gpu"}, default "auto"
@@ -56,10 +60,11 @@ class BatchHeap:
     -----
     Cost of K = ``node`` keys in a heap of N nodes: at most log2 N merges of 2 K keys to push them,
     twice as many to pop them. Memory: up to twice that of the keys and values, since the nodes of
-    the last level may stand anywhere in it, and as much again while the heap grows. CPU and GPU
-    give the same keys; the values of equal keys come in any order. Source: Y. Chen, F. Hua, Y. Jin,
-    E. Z. Zhang, "Accelerating concurrent heap on GPUs", 2019; ``batch_heap_gpu`` says where the
-    heap departs from it.
+    the last level may stand anywhere in it, and as much again while the heap grows. With one
+    heap, CPU and GPU give the same keys; the values of equal keys come in any order. Source:
+    Y. Chen, F. Hua, Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs", 2019;
+    ``batch_heap_gpu`` says where the heap departs from it. Several heaps: H. Rihani, P. Sanders,
+    R. Dementiev, "MultiQueues", 2015.
 
     Examples
     --------
@@ -83,6 +88,7 @@ class BatchHeap:
         largest: bool = False,
         node: int = MAX_NODE_KEYS,
         insert: str = "bottom_up",
+        heaps: int = 1,
         capacity: int | None = None,
         backend: Backend = "auto",
         block_threads: int = 512,
@@ -96,6 +102,10 @@ class BatchHeap:
         self.largest = bool(largest)
         check_choice("insert", insert, INSERTIONS)
         check_dimensions(node, block_threads, blocks)
+        if not _is_integer(heaps) or not 1 <= heaps <= MAX_HEAPS:
+            raise UsageError(
+                f"heaps must be a whole number from 1 to {MAX_HEAPS:,} (got {heaps!r})"
+            )
         if capacity is not None and (not _is_integer(capacity) or capacity < 1):
             raise UsageError(
                 f"capacity must be a whole number of at least 1, or None (got {capacity!r})"
@@ -107,7 +117,9 @@ class BatchHeap:
         if self.backend == "gpu":
             from mgraph.heap import batch_heap_gpu
 
-            self._heap: Any = batch_heap_gpu.Heap(*words, node, insert, block_threads, blocks)
+            self._heap: Any = batch_heap_gpu.Heap(
+                *words, node, insert, block_threads, blocks, heaps=heaps
+            )
         else:
             from mgraph.heap import batch_heap_cpu
 

@@ -19,7 +19,7 @@ from mgraph import CopyModel, EdgeList, experiments
 from mgraph.components import component_sizes_gpu
 from mgraph.components.edge_components_gpu import EdgeComponents
 from mgraph.core import cancellation, edge_list_cpu, edge_list_gpu
-from mgraph.heap import BatchHeap
+from mgraph.heap import batch_heap_gpu
 from mgraph.io import graph_dataset
 from mgraph.shortest_paths import near_far_gpu
 from mgraph.shortest_paths.sssp import sssp
@@ -27,6 +27,7 @@ from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
 from tests.components.oracles import assert_ordered
 from tests.gpu.poisoned_memory import poison
+from tests.gpu.test_batch_heap import run_history
 from tests.partitioned import test_bfs, test_components, test_delta_stepping, test_forest
 
 MODELS = [
@@ -257,14 +258,21 @@ def forests():
 
 
 def heap():
+    """Each insertion, with many blocks, both ways to merge, and several heaps as one queue."""
     random = np.random.default_rng(3)
-    for insert, node in (("top_down", 8), ("bottom_up", 64)):
-        ours = BatchHeap("int32", values="int32", node=node, insert=insert, backend="gpu")
-        keys = random.integers(-99, 99, 3000, np.int32)
-        ours.push(keys, keys)
-        some = ours.pop(1111)[0]
-        ours.push(some, some)
-        assert (ours.pop(3000)[1].get() == np.sort(keys)).all()
+    words = np.dtype(np.uint32), np.dtype(np.uint32)
+    for insert, node in (("top_down", 8), ("bottom_up", 64), ("paper_bottom_up", 64)):
+        for merge, heaps in (("bitonic", 1), ("merge_path", 1), ("bitonic", 3)):
+            ours = batch_heap_gpu.Heap(*words, node, insert, 512, merge=merge, heaps=heaps)
+            for keys in (random.integers(0, 99, 3000, np.uint32), np.arange(900, 0, -1, np.uint32)):
+                ours.push(ours.array(keys), ours.array(~keys))
+            some = ours.pop(1111)
+            ours.push(*some)
+            left, values = ours.pop(3900)
+            assert (values == ~left).all()
+            if heaps == 1:
+                assert (left[1:] >= left[:-1]).all()
+        assert insert == "paper_bottom_up" or run_history(random, insert) == (None, None)
 
 
 def heap_search():
@@ -304,6 +312,10 @@ def knapsacks():
             one.profits, one.weights, one.capacity, method="branch_and_bound", backend="gpu"
         )
         assert found.profit == expected
+    small = experiments.pisinger_instance("strongly_correlated", 25, 100, 500)
+    arguments = small.profits, small.weights, small.capacity
+    found = mgraph.knapsack(*arguments, method="plain_branch_and_bound", backend="gpu")
+    assert found.profit == mgraph.knapsack(*arguments).profit
 
 
 CASES = {

@@ -89,13 +89,10 @@ def test_a_million_keys_in_and_out_at_once(insert, is_sorted):
 def test_several_heaps_give_all_keys_nearly_in_order(heaps):
     import cupy
 
-    from mgraph.heap import batch_heap_gpu
-
-    word = np.dtype(np.uint32)
-    keys = cupy.random.default_rng(heaps).permutation(1 << 21).astype(word)
-    heap = batch_heap_gpu.Heap(word, word, 256, "bottom_up", 128, heaps=heaps)
+    keys = cupy.random.RandomState(heaps).permutation(1 << 21).astype(np.uint32)
+    heap = BatchHeap("uint32", values="uint32", node=256, heaps=heaps, backend="gpu")
     heap.push(keys, ~keys)
-    assert heap.first()[0] == 0
+    assert heap.peek() == 0
     parts = heap.pop(1_000_003), heap.pop(keys.size - 1_000_003)
     order, values = (cupy.concatenate(column) for column in zip(*parts, strict=True))
     assert bool((values == ~order).all())

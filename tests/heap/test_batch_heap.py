@@ -140,6 +140,8 @@ def test_a_heap_does_not_exceed_its_capacity():
         ),
         ({"node": 100}, r"node must be a power of two from 2 to 1024 \(got 100\)"),
         ({"node": True}, "node must be a power of two"),
+        ({"heaps": 0}, r"heaps must be a whole number from 1 to 1,024 \(got 0\)"),
+        ({"heaps": 2.0}, r"heaps must be a whole number from 1 to 1,024 \(got 2.0\)"),
         ({"capacity": 0}, r"capacity must be a whole number of at least 1, or None \(got 0\)"),
         ({"capacity": "9"}, r"capacity must be a whole number of at least 1, or None \(got '9'\)"),
         ({"block_threads": 48}, "block_threads must be a power of two from 32 to 1024"),

@@ -28,12 +28,13 @@ template <class block> class multi_heap {
     return block(memory_of(i), scratch);
   }
 
-  // Full nodes of all heaps, and one for each buffer that is not empty.
+  // Full nodes of all heaps, and one for each buffer that is not empty: about so many, since other
+  // blocks change them meanwhile.
   __device__ unsigned long long count_batches() const {
     unsigned long long batches = 0;
     for (unsigned i = 0; i < count; ++i) {
-      batches += unsigned(load_acquire(&all.counts[i].nodes));
-      batches += load_acquire(&all.counts[i].buffered) > 0;
+      batches += unsigned(load_relaxed(&all.counts[i].nodes));
+      batches += load_relaxed(&all.counts[i].buffered) > 0;
     }
     return batches;
   }
