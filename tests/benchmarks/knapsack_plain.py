@@ -1,6 +1,6 @@
 """The paper's branch and bound beside mgraph's, on its twelve instances, for BENCHMARKS.md.
 
-    python -m tests.benchmarks.knapsack_plain [--seconds 10] [--number 100] [--tiny]
+    python -m tests.benchmarks.knapsack_plain [--seconds 10] [--number 100] [--only GPU]
 
 The types, sizes and ranges are those of the paper's table 4; the number in a series of 1,000, from
 which the capacity follows, is not in the paper. One core, and a GPU if there is one, the second of
@@ -36,6 +36,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--number", type=int, default=100)
+    parser.add_argument("--only", default="", help="the ways whose names contain this")
     parser.add_argument("--tiny", action="store_true")
     options = parser.parse_args()
     for kind, items, limit in TABLE_4:
@@ -44,7 +45,7 @@ def main():
         best = knapsack(instance.profits, instance.weights, instance.capacity).profit
         cells = []
         for name, way in WAYS.items():
-            if way.get("backend") == "gpu" and not gpu_count():
+            if options.only not in name or (way.get("backend") == "gpu" and not gpu_count()):
                 continue
             arguments = instance.profits, instance.weights, instance.capacity
             try:
