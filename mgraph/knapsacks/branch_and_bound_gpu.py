@@ -30,7 +30,7 @@ from mgraph.knapsacks.problem import KnapsackProblem
 from mgraph.knapsacks.solution import Solution
 
 NODE, BLOCK_THREADS = 1024, 512
-HEAPS = 16  # as one queue: the root of a single heap would let one block at a time have nodes
+HEAPS = 8  # as one queue: the root of a single heap would let one block at a time have nodes
 INITIAL_NODES = 1 << 22
 COLLECT_THRESHOLD = 1 << 20  # nodes in the heap
 MAX_NODES = (1 << 32) - (1 << 20)
