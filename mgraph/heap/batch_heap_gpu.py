@@ -31,7 +31,11 @@ may the keys of a full buffer rise from a leaf, since keys of completed insertio
 sight meanwhile. Here nothing rises: the search for the node to begin at only reads, and the keys go
 down from there, from held node to held node, as those of ``top_down`` do; what a full buffer gives
 goes down from the root. Such an insertion is linearised when it holds the node that it begins at:
-all nodes above have smaller keys.
+all nodes above have smaller keys. ``paper_bottom_up`` is the paper's BU-INS, to compare with
+(``paper_heap.cuh``): right where a launch only inserts or only deletes, as ``BatchHeap`` does.
+
+Several heaps may serve as one queue (``multi_heap.cuh``), since one root serves one block at a
+time. Then keys come out in no strict order: ``BENCHMARKS.md`` has their rank errors.
 
 An insertion draws the next place by adding to a count; a bottom-up one without holding any node. So
 it may draw a place that a deletion has not yet vacated, or a place below one; the count's upper
