@@ -130,8 +130,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   }
 }
 
-// Deletes `items.count` items, which there must be, from several heaps, and writes them in the order
-// in which blocks got them. items.next_batch counts them.
+// Deletes `items.count` items, which there must be, from several heaps, and writes them in the
+// order in which blocks got them. items.next_batch counts them.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     batch_heap_pop_any(__grid_constant__ const heap_arguments arguments,
                        __grid_constant__ const item_batches items) {

@@ -1,6 +1,6 @@
 // 0/1 knapsack by branch and bound on the concurrent heap: section 5.7.2 of Chen, Hua, Jin, Zhang,
-// "Accelerating concurrent heap on GPUs" (2019), the version with garbage collection. It is also the
-// paper's search to the letter, as plain_branch_and_bound_cpu.py describes it, if there is no table.
+// "Accelerating concurrent heap on GPUs" (2019), the version with garbage collection. Without a
+// table it is the paper's search to the letter, as plain_branch_and_bound_cpu.py describes it.
 //
 // Reading order: problem.py says what a partial solution is and how it is completed, and
 // branch_and_bound_cpu.py is the search on one core, with the table that the paper lacks. Here each

@@ -3,10 +3,10 @@
 // tests/heap/test_paper_bottom_up.py shows it step by step. Deletions are those of heap.cuh.
 //
 // An insertion holds the root first, for the buffer and for a place. It puts a batch there and lets
-// it rise: it releases the node as `rising`, acquires the parent, then the node again, so that locks
-// are taken from the parent to the child. If a deletion has had the node meanwhile (`modified`),
-// the insertion goes on from the parent; if one has taken the node away, the insertion ends. A
-// parent that is `rising` or `modified` itself is waited for.
+// it rise: it releases the node as `rising`, acquires the parent, then the node again, so that
+// locks are taken from the parent to the child. If a deletion has had the node meanwhile
+// (`modified`), the insertion goes on from the parent; if one has taken the node away, the
+// insertion ends. A parent that is `rising` or `modified` itself is waited for.
 //
 // No circular wait: an insertion that waits for a parent holds nothing, and one that waits for a
 // node holds its parent. It does not wait for a marked node: its deletion may wait for that parent.

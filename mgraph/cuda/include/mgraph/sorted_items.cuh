@@ -126,9 +126,9 @@ __device__ void merge_full_lists(const items<key_t, value_t>& first,
 }
 
 // Of two sorted lists, of `size` items at most each, the first gets the `low` smallest items of
-// both and the second the others, sorted: the merge path of Green, McColl and Bader (2012). A thread
-// makes consecutive items of the result. How many items of the first list go before them it finds by
-// bisection.
+// both and the second the others, sorted: the merge path of Green, McColl and Bader (2012). A
+// thread makes consecutive items of the result. How many items of the first list go before them it
+// finds by bisection.
 template <unsigned size, unsigned threads, class key_t, class value_t>
 __device__ void merge_lists(const items<key_t, value_t>& first, unsigned in_first,
                             const items<key_t, value_t>& second, unsigned in_second, unsigned low) {
