@@ -73,6 +73,9 @@ PAGES = {
     "python -m tests.benchmarks.cuppa_gpu bars": _on_gpu("cuppa_gpu bars --tiny"),
     "python -m tests.benchmarks.cuppa_gpu schedules": _on_gpu("cuppa_gpu schedules --tiny"),
     "python -m tests.benchmarks.cuppa_gpu hard": _on_gpu("cuppa_gpu hard --tiny"),
+    "python workflows/heap_experiments.py OUT --keys 2^26 --only 18": Tiny(
+        "python workflows/heap_experiments.py OUT --keys 2^13 --only 18 --backend cpu --repeats 1"
+    ),
     "python workflows/cuppa_experiments.py OUT --only 10 --edges 2e7": Tiny(
         "python workflows/cuppa_experiments.py OUT --only 10 --edges 2e4 --backend cpu"
     ),

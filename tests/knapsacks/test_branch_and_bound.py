@@ -244,7 +244,7 @@ def test_a_gpu_grows_its_memory_and_collects(collect, monkeypatch):
 @pytest.mark.gpu
 def test_a_gpu_stops_at_the_time_limit():
     options = {"method": "branch_and_bound", "backend": "gpu", "key": "profit"}
-    result = solve(hard_instance(), time_limit=0.3, **options)
+    result = solve(hard_instance(), time_limit=0.01, **options)
     assert result.profit <= solve(hard_instance()).profit <= result.bound
     assert not result.optimal
 
