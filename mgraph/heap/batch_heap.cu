@@ -104,6 +104,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     for (unsigned i = 0; i < heaps.count && !done; ++i) {  // the heaps by turns, unless one is full
       block heap = heaps.at((first / K + i) % heaps.count, scratch);
       if (i == 0) load_batch(heap, items.keys, items.values, first, batch_size);
+      __syncthreads();
       done = heap.insert(batch_size, bottom_up).done;
     }
     if (!done && threadIdx.x == 0) *is_full = 1;

@@ -22,7 +22,7 @@ import numpy as np
 from mgraph.experiments import heap_pair_seconds, heap_seconds, multi_heap_seconds
 from mgraph.experiments.heap_timing import GPU_HEAPS, ORDERS
 from mgraph.heap.batch_heap import INSERTIONS
-from tests.gpu.test_batch_heap import run_history
+from tests.heap.histories import run_on_gpu
 
 HERE = Path(__file__).parent
 
@@ -68,7 +68,7 @@ def histories(arguments):
     """Random histories of inserting and deleting at a time, replayed one operation at a time."""
     for insert in INSERTIONS:
         rng = np.random.default_rng(4)
-        kinds = Counter(run_history(rng, insert) for _ in range(arguments.count))
+        kinds = Counter(run_on_gpu(rng, insert) for _ in range(arguments.count))
         broken = sum(heap is not None for heap, _ in kinds.elements())
         wrong = sum(history is not None for _, history in kinds.elements())
         print(f"{insert:15} {arguments.count:,} histories: {wrong} not linearizable, {broken} "

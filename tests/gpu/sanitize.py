@@ -27,7 +27,7 @@ from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
 from tests.components.oracles import assert_ordered
 from tests.gpu.poisoned_memory import poison
-from tests.gpu.test_batch_heap import run_history
+from tests.heap.histories import run_on_gpu
 from tests.partitioned import test_bfs, test_components, test_delta_stepping, test_forest
 
 MODELS = [
@@ -272,7 +272,7 @@ def heap():
             assert (values == ~left).all()
             if heaps == 1:
                 assert (left[1:] >= left[:-1]).all()
-        assert insert == "paper_bottom_up" or run_history(random, insert) == (None, None)
+        assert insert == "paper_bottom_up" or run_on_gpu(random, insert) == (None, None)
 
 
 def heap_search():

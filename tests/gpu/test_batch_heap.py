@@ -101,45 +101,17 @@ def test_several_heaps_give_all_keys_nearly_in_order(heaps):
     assert float(displacement.mean()) < keys.size / 6  # a third if by chance
 
 
-def run_history(rng, insert):
-    """A random history on many blocks: what is wrong with the heap, and with the history."""
-    import cupy
-
-    from mgraph.heap import batch_heap_gpu
-
-    word = np.dtype(np.uint32)
-    node = int(rng.choice([2, 4, 32]))
-    count = int(rng.choice([10, 40, 200]))
-    partial, deletions = rng.choice([0, 0.3, 1]), rng.choice([0.3, 0.5, 0.6])
-    max_nodes = 15 if rng.random() < 0.3 else None  # so that some insertions are refused
-    heap = batch_heap_gpu.Heap(word, word, node, insert, 512, max_nodes=max_nodes)
-    heap.reserve(count * node)
-    sizes = np.full(count, node, np.uint32)
-    is_partial = rng.random(count) < partial
-    sizes[is_partial] = rng.integers(1, node, is_partial.sum(), endpoint=True)
-    sizes[rng.random(count) < deletions] = 0
-    inserted = rng.choice(1 << 31, count * node, replace=False).astype(word)
-    device_keys, values = cupy.asarray(inserted), cupy.asarray(~inserted)
-    record = heap.operate(cupy.asarray(sizes), device_keys, values)
-    keys = device_keys.get()
-    history = histories.operations(sizes, record.get(), inserted, keys, node)
-    arrays = heap._keys.get(), heap._words.get(), heap._counts[0].get()
-    heap_fault, remaining = histories.heap_fault(*arrays, node)
-    assert (values.get() == ~keys).all()
-    return heap_fault, histories.fault(history, remaining, node)
-
-
 @pytest.mark.parametrize("insert", INSERTIONS)
 def test_ten_thousand_histories_are_linearizable(insert):
     rng = np.random.default_rng(4)
     for _ in range(5_000):
-        assert run_history(rng, insert) == (None, None)
+        assert histories.run_on_gpu(rng, insert) == (None, None)
 
 
 def test_no_key_is_lost_by_the_papers_bottom_up_insertion():
     rng = np.random.default_rng(4)
     for _ in range(5_000):
-        heap_fault, fault = run_history(rng, "paper_bottom_up")
+        heap_fault, fault = histories.run_on_gpu(rng, "paper_bottom_up")
         assert heap_fault is None or heap_fault.endswith("is not below its parent")
         assert fault in (None, "a deletion passed over a smaller key")
 

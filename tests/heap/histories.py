@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mgraph.heap.batch_heap_gpu import read_constant
+from mgraph.heap.batch_heap_gpu import Heap, read_constant
 
 NO_SEQUENCE = (1 << 64) - 1
 
@@ -24,6 +24,40 @@ class Operation(NamedTuple):
     done: bool
     sequence: int
     keys: list
+
+
+def run(rng, heap, count, node, partial):
+    """Random operations on an empty heap: these, and what is wrong with the heap and with them.
+
+    partial: the fraction of insertions that are not full.
+    """
+    import cupy
+
+    sizes = np.full(count, node, np.uint32)
+    is_partial = rng.random(count) < partial
+    sizes[is_partial] = rng.integers(1, node, is_partial.sum(), endpoint=True)
+    sizes[rng.random(count) < rng.choice([0.3, 0.5, 0.6])] = 0
+    inserted = rng.choice(1 << 31, count * node, replace=False).astype(np.uint32)
+    keys, values = cupy.asarray(inserted.copy()), cupy.asarray(~inserted)
+    record = cupy.asnumpy(heap.operate(cupy.asarray(sizes), keys, values))
+    keys, values = cupy.asnumpy(keys), cupy.asnumpy(values)
+    assert (values == ~keys).all()
+    history = operations(sizes, record, inserted, keys, node)
+    arrays = (cupy.asnumpy(x) for x in (heap._keys, heap._words, heap._counts[0]))
+    broken, remaining = heap_fault(*arrays, node)
+    numbered = sum(operation.sequence != NO_SEQUENCE for operation in history)
+    assert heap._read_counts("next_sequence")[0] == numbered
+    return history, broken, fault(history, remaining, node)
+
+
+def run_on_gpu(rng, insert):
+    """Random operations on many blocks: what is wrong with the heap, and with the history."""
+    word = np.dtype(np.uint32)
+    node, count = int(rng.choice([2, 4, 32])), int(rng.choice([10, 40, 200]))
+    max_nodes = 15 if rng.random() < 0.3 else None  # so that some insertions are refused
+    heap = Heap(word, word, node, insert, 512, max_nodes=max_nodes)
+    heap.reserve(count * node)
+    return run(rng, heap, count, node, rng.choice([0, 0.3, 1]))[1:]
 
 
 def operations(sizes, record, inserted, written, node):

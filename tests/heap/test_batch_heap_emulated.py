@@ -48,23 +48,10 @@ def run_history(rng, insert, seed):
     node = int(rng.choice([2, 4]))
     threads, blocks = int(rng.choice([2, node])), int(rng.integers(2, 7))
     count = int(rng.choice([6, 12, 30, 80]))
-    partial, deletions = rng.choice([0, 0, 0.3, 1]), rng.choice([0.3, 0.5, 0.6])
-    sizes = np.full(count, node, np.uint32)
-    is_partial = rng.random(count) < partial
-    sizes[is_partial] = rng.integers(1, node, is_partial.sum(), endpoint=True)
-    sizes[rng.random(count) < deletions] = 0
-    inserted = rng.choice(1 << 31, count * node, replace=False).astype(WORD)
     max_nodes = int(rng.choice([count, count, max(1, count // 4)]))
     heap = Heap(node, max_nodes, insert=insert, threads=threads, blocks=blocks)
     heap.seed = seed
-    keys, values = inserted.copy(), ~inserted
-    record = heap.operate(sizes, keys, values)
-    history = histories.operations(sizes, record, inserted, keys, node)
-    heap_fault, remaining = histories.heap_fault(heap._keys, heap._words, heap._counts[0], node)
-    numbered = sum(operation.sequence != histories.NO_SEQUENCE for operation in history)
-    assert heap._read_counts("next_sequence")[0] == numbered
-    assert (values == ~keys).all()
-    return history, heap_fault, histories.fault(history, remaining, node)
+    return histories.run(rng, heap, count, node, rng.choice([0, 0, 0.3, 1]))
 
 
 @pytest.mark.parametrize("insert", ["top_down", "bottom_up"])

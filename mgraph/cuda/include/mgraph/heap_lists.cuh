@@ -144,19 +144,10 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
     return !(high.keys[0] < low.keys[K - 1]);
   }
 
-  // Exchanges K items of two lists. Each thread stores what `store` would read of them.
+  // Exchanges K items of two lists. Each thread writes those that it would read in `store`.
   __device__ static void exchange(const list& first, const list& second) {
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < K; i += threads) {
-      const key_t key = first.keys[i];
-      first.keys[i] = second.keys[i];
-      second.keys[i] = key;
-      if constexpr (has_values<value_t>) {
-        const value_t value = first.values[i];
-        first.values[i] = second.values[i];
-        second.values[i] = value;
-      }
-    }
+    for (unsigned i = threadIdx.x; i < K; i += threads) first.swap(i, second, i);
   }
 
   // The paper's MergeAndSort: the first list gets the K smallest items of both, which have K each,

@@ -18,6 +18,17 @@ template <class key_t, class value_t> struct items {
     keys[to] = from.keys[index];
     if constexpr (has_values<value_t>) values[to] = from.values[index];
   }
+  // Item `index` changes places with item `other_index` of `other`.
+  __device__ void swap(unsigned index, const items& other, unsigned other_index) const {
+    const key_t key = keys[index];
+    keys[index] = other.keys[other_index];
+    other.keys[other_index] = key;
+    if constexpr (has_values<value_t>) {
+      const value_t value = values[index];
+      values[index] = other.values[other_index];
+      other.values[other_index] = value;
+    }
+  }
 };
 
 // One of two lists, by value: a reference to one of them would force both into memory.
@@ -37,16 +48,7 @@ __device__ void sort_items(const items<key_t, value_t>& list, unsigned count) {
         const unsigned offset = i & (reach / 2 - 1), begin = 2 * (i - offset);
         const unsigned low = begin + offset;
         const unsigned high = reach == run ? begin + reach - 1 - offset : low + reach / 2;
-        if (high < count && list.keys[high] < list.keys[low]) {
-          const key_t key = list.keys[low];
-          list.keys[low] = list.keys[high];
-          list.keys[high] = key;
-          if constexpr (has_values<value_t>) {
-            const value_t value = list.values[low];
-            list.values[low] = list.values[high];
-            list.values[high] = value;
-          }
-        }
+        if (high < count && list.keys[high] < list.keys[low]) list.swap(low, list, high);
       }
       __syncthreads();
     }
