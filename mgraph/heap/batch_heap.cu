@@ -90,6 +90,17 @@ __device__ void load_batch(block& heap, const word_t* keys, const value_t* value
   heap.sort(count);
 }
 
+// Writes `count` items that the block carries, from `first` on; those beyond the end go back into
+// the heap.
+__device__ void store_batch(block& heap, const item_batches& items, u64 first, unsigned count) {
+  const unsigned kept = unsigned(min(u64(count), items.count - min(items.count, first)));
+  for (unsigned i = threadIdx.x; i < kept; i += threads) {
+    items.keys[first + i] = heap.carried.keys[i];
+    if constexpr (has_values<value_t>) items.values[first + i] = heap.carried.values[i];
+  }
+  if (kept < count) heap.reinsert(kept, count);
+}
+
 // Inserts items, K at a time; `is_full` becomes 1 if the heap has no place for some.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     batch_heap_push(__grid_constant__ const heap_arguments arguments,
@@ -121,13 +132,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   task_counter batches(items.next_batch, shared);
   while (batches.next() * K < items.count) {
     const heap_outcome deleted = heap.remove();
-    const u64 first = deleted.deleted_before;
-    const unsigned kept = unsigned(min(u64(deleted.count), items.count - min(items.count, first)));
-    for (unsigned i = threadIdx.x; i < kept; i += threads) {
-      items.keys[first + i] = heap.carried.keys[i];
-      if constexpr (has_values<value_t>) items.values[first + i] = heap.carried.values[i];
-    }
-    if (kept < deleted.count) heap.reinsert(kept, deleted.count);
+    store_batch(heap, items, deleted.deleted_before, deleted.count);
   }
 }
 
@@ -153,14 +158,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     __syncthreads();
     if (threadIdx.x == 0) shared[0] = atomicAdd(items.next_batch, u64(deleted));
     __syncthreads();
-    const u64 first = shared[0];
-    const unsigned kept = unsigned(min(u64(deleted), items.count - min(items.count, first)));
-    for (unsigned i = threadIdx.x; i < kept; i += threads) {
-      items.keys[first + i] = heap.carried.keys[i];
-      if constexpr (has_values<value_t>) items.values[first + i] = heap.carried.values[i];
-    }
-    __syncthreads();
-    if (kept < deleted) heap.reinsert(kept, deleted);
+    store_batch(heap, items, shared[0], deleted);
     __syncthreads();
   }
 }
