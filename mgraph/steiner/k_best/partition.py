@@ -11,7 +11,10 @@ In that order what is held ends at one vertex at most that is of no use by itsel
 goes on from there. Where its branches touch, it is no tree; the part is then divided by an edge at
 that vertex, and its length is a lower bound. Where the best tree of a part is not minimal, the part
 is divided by a needless leaf: the trees without it, those in which it is no leaf, and for each of
-its groups those that hold no other vertex of it.
+its groups those that hold no other vertex of it. If it is held already, trees may so have to go on
+at several vertices. A completion goes on at one of them; where it ends at another one, its length
+is a lower bound as well, and the part is divided by an edge there. So each part is smaller than the
+one that is divided, and the search ends.
 
 Completions are searched for up to a limit, which is raised when there is nothing else to do.
 
@@ -38,7 +41,8 @@ class Part(NamedTuple):
     """A part of all trees. held: arcs (tail, head, arc) in the order in which they were added.
 
     start: the vertex that what is held begins at. tip: the vertex at which it must go on, or -1.
-    excluded: arcs, in both directions. barred: vertices that trees do not hold.
+    excluded: arcs, in both directions. barred: vertices that trees do not hold. more_tips: other
+    vertices of what is held at which it must go on.
     """
 
     start: int
@@ -46,6 +50,7 @@ class Part(NamedTuple):
     tip: int
     excluded: frozenset[int] = frozenset()
     barred: frozenset[int] = frozenset()
+    more_tips: frozenset[int] = frozenset()
 
     @property
     def vertices(self) -> set[int]:
@@ -154,13 +159,21 @@ class Answers:
 
     def _divide(self, part: Part, arcs: list[tuple[int, int, int]]) -> None:
         """Divide a part around its best tree."""
-        held, known, tip = list(part.held), part.vertices, part.tip
+        known = part.vertices
         for arc in self._depth_first(part, arcs, known):
-            excluded = part.excluded | self._both_ways(arc)
-            self._evaluate(part._replace(held=tuple(held), tip=tip, excluded=excluded))
-            held.append(arc)
-            tip = self._tip_after(arc[1], known)
+            self._evaluate(part._replace(excluded=part.excluded | self._both_ways(arc)))
+            part = self._hold(part, arc, self._tip_after(arc[1], known))
             known.add(arc[1])
+
+    def _hold(self, part: Part, arc: tuple[int, int, int], tip: int) -> Part:
+        """Return the trees that hold an arc as well. tip: its head if they go on there, or -1."""
+        tips = ({part.tip, tip} | part.more_tips) - {arc[0], -1}
+        return self._with_tips(part._replace(held=(*part.held, arc)), tip, tips)
+
+    def _with_tips(self, part: Part, first: int, tips: set[int] | frozenset[int]) -> Part:
+        """Return the part's trees that go on at these vertices, its completion at the first one."""
+        tip = first if first in tips else min(tips, default=-1)
+        return part._replace(tip=tip, more_tips=frozenset(tips) - {tip})
 
     def _tip_after(self, v: int, others: set[int]) -> int:
         """Return a vertex that is added to others, if it is of no use by itself; else -1."""
@@ -201,31 +214,36 @@ class Answers:
             while v in into:
                 path.insert(0, into[v])
                 v = into[v][0]
-        held, tip = list(part.held), part.tip
         for arc in path:
-            excluded = part.excluded | self._both_ways(arc)
-            self._evaluate(part._replace(held=tuple(held), tip=tip, excluded=excluded))
-            tip = -1 if arc[0] == tip else tip
-            held.append(arc)
-        self._evaluate(part._replace(held=tuple(held), tip=leaf))
+            self._evaluate(part._replace(excluded=part.excluded | self._both_ways(arc)))
+            part = self._hold(part, arc, -1)
+        tips = ({part.tip, leaf} | part.more_tips) - {-1}
+        self._evaluate(self._with_tips(part, leaf, tips))
         for i, group in enumerate(self.groups):
             if self.groups_of.get(leaf, 0) >> i & 1:
                 others = frozenset(group.tolist()) - {leaf}
-                self._evaluate(
-                    part._replace(held=tuple(held), tip=tip, barred=part.barred | others)
-                )
+                self._evaluate(part._replace(barred=part.barred | others))
 
     def _divide_by_edge(self, part: Part, arcs: list[tuple[int, int, int]]) -> None:
-        """Divide a part by an edge at its tip, where the completion is no tree."""
-        held = set(part.held)
-        at_tip = [arc for arc in arcs if part.tip in arc[:2] and arc not in held]
-        tail, head, number = min(at_tip)
-        arc = (tail, head, number) if tail == part.tip else (head, tail, number)
-        known = part.vertices
+        """Divide a part by an edge at a vertex where it must go on: where the completion does not,
+        or, if there is none, at its tip, since the completion is no tree.
+        """
+        known, added = part.vertices, set(arcs) - set(part.held)
+        ended = part.more_tips - {v for arc in added for v in arc[:2]}
+        if ended:
+            v = min(ended)
+            beside = range(int(self.indptr[v]), int(self.indptr[v + 1]))
+            ways = [(v, int(self.heads[i]), i) for i in beside if i not in part.excluded]
+            ways = [arc for arc in ways if arc[1] not in known | part.barred]
+            if not ways:
+                return
+            arc = min(ways, key=lambda arc: (int(self.lengths[arc[2]]), arc))
+        else:
+            tail, head, number = min(arc for arc in added if part.tip in arc[:2])
+            arc = (tail, head, number) if tail == part.tip else (head, tail, number)
         self._evaluate(part._replace(excluded=part.excluded | self._both_ways(arc)))
         if arc[1] not in known:
-            tip = self._tip_after(arc[1], known)
-            self._evaluate(part._replace(held=(*part.held, arc), tip=tip))
+            self._evaluate(self._hold(part, arc, self._tip_after(arc[1], known)))
 
     def _may_be_minimal(self, part: Part) -> bool:
         """Return whether two leaves may each be the only vertex of a group."""
@@ -233,8 +251,8 @@ class Answers:
         for tail, head, _ in part.held:
             degree[tail] = degree.get(tail, 0) + 1
             degree[head] = degree.get(head, 0) + 1
-        if part.tip >= 0:
-            degree[part.tip] = degree.get(part.tip, 0) + 1
+        for tip in {part.tip, *part.more_tips} - {-1}:
+            degree[tip] = degree.get(tip, 0) + 1
         once = lost = 0
         for v, number in degree.items():
             groups = self.groups_of.get(v, 0)
@@ -279,4 +297,5 @@ class Answers:
         ends = {v for tail, head, _ in arcs for v in (tail, head)}
         pairs = {(min(tail, head), max(tail, head)) for tail, head, _ in arcs}
         is_tree = len(pairs) == len(arcs) == len(ends) - 1
-        self._push(length + int(more), (part, arcs, is_tree))
+        goes_on = part.more_tips <= {v for arc in added for v in arc[:2]}
+        self._push(length + int(more), (part, arcs, is_tree and goes_on))

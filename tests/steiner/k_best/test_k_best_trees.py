@@ -6,7 +6,7 @@ from fractions import Fraction
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import mgraph
@@ -61,7 +61,27 @@ def problems(draw):
     return graph, draw(st.lists(groups, min_size=1, max_size=4)), draw(st.sampled_from([1, 3, 50]))
 
 
+def problem(ends, weights, groups):
+    src, dst = np.array(ends).T
+    graph = mgraph.from_edges(EdgeList(src, dst, np.array(weights)), directed=False, backend="cpu")
+    return graph, groups, 50
+
+
 @given(problems())
+@example(  # a tree goes on at several vertices that it holds
+    problem(
+        [(2, 5), (0, 3), (4, 0), (3, 2), (0, 4), (3, 4)],
+        [4, 15, 17, 8, 2, 12],
+        [[1, 3, 0], [4, 3], [4, 3, 0], [3, 5, 2]],
+    )
+)
+@example(
+    problem(
+        [(2, 3), (5, 0), (3, 0), (2, 5), (4, 3), (5, 1), (1, 4), (1, 0)],
+        [1, 17, 19, 15, 2, 1, 2, 12],
+        [[3, 1, 5], [2, 0], [5, 4]],
+    )
+)
 @settings(deadline=None, max_examples=200)
 def test_all_trees_of_small_graphs(problem):
     graph, groups, k = problem
