@@ -24,7 +24,7 @@ def generator_seconds(
     endpoints are written to memory that was allocated before, timed by device events. On a CPU the
     wall clock times the endpoints alone for a method that stores them all, and otherwise
     ``CopyModel.edges``, with sources and checksum. threads: on a CPU. schedule: for cuppa on a GPU,
-    of ``cuppa_gpu.Schedule``: segments, block_threads, places, growth, partition.
+    of ``cuppa_schedule.Schedule``: segments, block_threads, places, growth, partition.
     Raises UsageError for repeats below 1 or options that do not apply, and what
     ``CopyModel.edges`` raises.
     """

@@ -15,6 +15,7 @@ from mgraph.generators import cuppa_gpu, preferential_attachment_gpu
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.copy_model_gpu import model_defines, model_values
 from mgraph.generators.copy_statistics import HISTOGRAM_SIZE, CopyStatistics, Round, trim_zeros
+from mgraph.generators.cuppa_schedule import QueueRound, Schedule
 
 
 def _defines(d: int, dtype: str, start: str) -> dict[str, str]:
@@ -55,10 +56,10 @@ def statistics(model: CopyModel, segments: str | int, block_threads: int) -> Cop
     """Generate a graph and count its draws; see ``chain_statistics.copy_statistics``."""
     import cupy
 
-    queue_rounds: list[cuppa_gpu.QueueRound] = []
+    queue_rounds: list[QueueRound] = []
     launch = None
     if model.stores_endpoints:
-        launch = cuppa_gpu.plan(model, cuppa_gpu.Schedule(segments, block_threads))
+        launch = cuppa_gpu.plan(model, Schedule(segments, block_threads))
         dst = preferential_attachment_gpu.generate_endpoints(
             model, model.n, segments=segments, block_threads=block_threads, rounds=queue_rounds
         )

@@ -13,10 +13,14 @@
 //
 // No deadlock: all blocks are resident, and a team waits only for vertices below all those that it
 // has not begun; the lowest waiting vertex of the grid can always be finished. Where teams take
-// consecutive vertices, each waits for itself or for those before it, and the first for none.
+// consecutive vertices, each waits for itself or for those before it, and the first for none. With
+// more ranks the same holds of all their grids: a rank's places are in the order of its vertices,
+// so a barrier of the rank that has the lowest waiting vertex only waits for lower ones.
 //
 //   MGRAPH_QUEUE_CAPACITY  vertices in a team's waiting queue, at most 32
 //   MGRAPH_THREADS         threads per block
+//   MGRAPH_RANKS           GPUs of one host that generate the graph at once; see cuppa_graph.cuh
+//   MGRAPH_STRIPE_BITS     of the number of vertices in a stripe, with more than one
 // and the macros of copy_model.cuh.
 
 #include <mgraph/clock.cuh>
@@ -36,7 +40,7 @@ constexpr u32 rows = cuppa_team::rows;
 
 // The log entry of a round.
 struct round_log {
-  u64 stop;         // the vertex after the segment; 0: there was no such round
+  u64 stop;         // the place after the segment; 0: there was no such round
   u64 nanoseconds;  // the time at its end
   u64 longest;      // the maximum number of vertices in one queue
   u64 waited;       // vertices that waited in any queue
@@ -46,7 +50,7 @@ struct round_log {
 // The kernel's other arguments, which cuppa_gpu.py packs.
 
 struct segment_plan {
-  u64 size;     // vertices of the first segment
+  u64 size;     // vertices of this rank in the first segment
   int dynamic;  // not 0: segments grow
   // The paper's f, at least 2: segments grow f-fold while no queue had more than its f-th part. 0:
   // while no queue was half full, at least twofold, and further if queues have room.
@@ -59,9 +63,8 @@ struct segment_plan {
 struct launch_state {
   round_log* log;  // [log_rounds], at least 3, all 0; further rounds overwrite them in turn
   u32 log_rounds;
-  u64* arrived;            // of the barrier; 0
-  const u32* cancel_flag;  // not 0: stop after this segment; null: it cannot be cancelled
-  u64* cancelled_round;    // its number, at first the largest number
+  u64* arrived;          // of the barrier; 0
+  u64* cancelled_round;  // its number, at first the largest number
 };
 
 // A team's vertices that wait, in ascending order, in shared memory.
@@ -87,7 +90,7 @@ class waiting_queue {
   __device__ void retry() {
     if (length == 0) return;
     const vertex_t* source = team.thread() < length ? items[team.thread()].source : nullptr;
-    const u32 ready = team.ballot(source && load_relaxed(source) != unknown);
+    const u32 ready = team.ballot(source && load_end(source) != unknown);
     if (!ready) return;
     const u32 at = __fns(ready, 0, team.row() + 1);
     const bool is_active = team.row() < rows && at < 32;
@@ -128,29 +131,29 @@ class waiting_queue {
   }
 };
 
-// Generates all edges of vertices D .. n-1. All blocks are resident. Dynamic shared memory per
+// Generates all edges of this rank's vertices. All blocks are resident. Dynamic shared memory per
 // team: its own words, then its queue.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     cuppa_generate(__grid_constant__ const cuppa_launch cuppa_launch_,
                    __grid_constant__ const segment_plan segment_plan_,
                    __grid_constant__ const launch_state launch_state_) {
-  const u64 n = u64(cuppa_launch_.n);
+  const u64 places = u64(cuppa_launch_.places);
   round_log* const log = launch_state_.log;
   const u32 log_rounds = launch_state_.log_rounds;
   u64 segment = segment_plan_.size;
   extern __shared__ __align__(16) u64 shared[];
   constexpr u32 queue_words = queue_capacity * sizeof(waiting_vertex) / 8;
   u64* const own = shared + (D <= 32 ? threadIdx.x / 32 * queue_words : 0);
-  const cuppa_graph graph{cuppa_launch_.model, cuppa_launch_.ends};
+  const cuppa_graph graph(cuppa_launch_);
   cuppa_team team(own, graph);
   grid_barrier barrier{launch_state_.arrived, 0};
   __shared__ stop_watch watch;
-  if (threadIdx.x == 0) watch = {launch_state_.cancel_flag, 0, false};
+  if (threadIdx.x == 0) watch = {cuppa_launch_.cancel_flag, 0, false};
 
-  u64 start = D;
-  for (u32 round = 0; start < n; ++round) {
+  u64 start = 0;
+  for (u32 round = 0; start < places; ++round) {
     round_log& entry = log[round % log_rounds];
-    const u64 stop = segment < n - start ? start + segment : n;
+    const u64 stop = segment < places - start ? start + segment : places;
     waiting_queue queue(reinterpret_cast<waiting_vertex*>(own + cuppa_team::shared_words), team);
 
     // Phase 1: execute the copy model for each vertex of the segment.
@@ -160,13 +163,13 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     const u64 first = start + team.index() * share;
     const u64 end = consecutive ? min(stop, first + share) : stop;
     for (u64 base = first; base < end; base += consecutive ? rows : teams * rows) {
-      const u64 v = base + team.row();
-      const bool is_active = team.row() < rows && v < end;
+      const u64 place = base + team.row();
+      const bool is_active = team.row() < rows && place < end;
       if (queue.length + rows > queue_capacity) {
         ++queue.overflows;
         queue.resolve();
       }
-      const waiting_vertex item = team.advance(uvertex(v), 0, is_active, false);
+      const waiting_vertex item = team.advance(graph.vertex_at(place), 0, is_active, false);
       queue.push(item);
       queue.retry();
     }
@@ -198,23 +201,28 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   }
 }
 
-// Rows `first` and on of the edge list, whose endpoints are `ends`: writes their sources, and a
-// copy of the endpoints if dst is another array, and adds their hashes to the checksum.
-extern "C" __global__ void cuppa_list(long long first, long long count, const vertex_t* ends,
+// Rows `first` and on of the edge list, of all ranks: writes their sources, and their endpoints
+// unless dst is null, and adds their hashes to the checksum.
+extern "C" __global__ void cuppa_list(long long first, long long count,
+                                      __grid_constant__ const endpoint_memory endpoint_memory_,
                                       vertex_t* src, vertex_t* dst, u64* checksum) {
   constexpr long long clique = (long long)D * (D - 1) / 2;
+  const endpoint_store memory(endpoint_memory_);
   const long long stride = (long long)gridDim.x * blockDim.x;
   u64 sum = 0;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
     const long long row = first + i;
     long long v = D + (row - clique) / D;
+    vertex_t end;
     if (row < clique) {
       v = (long long)((1 + sqrt(double(1 + 8 * row))) / 2);
       v -= v * (v - 1) / 2 > row;
+      end = vertex_t(row - v * (v - 1) / 2);
+    } else {
+      end = *memory.at(uvertex(v), u32((row - clique) % D));
     }
-    const vertex_t end = ends[i];
     src[i] = vertex_t(v);
-    if (dst != ends) dst[i] = end;
+    if (dst) dst[i] = end;
     sum += edge_hash(u64(v), u64(end));
   }
   add_checksum(sum, checksum);

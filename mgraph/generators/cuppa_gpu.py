@@ -29,6 +29,8 @@ the teams in turn, or with the partition ``consecutive`` in ranges.
 
 Cost per edge: one draw, 1 - p random reads of a 32-byte sector, 4 or 8 bytes written twice (first
 as unknown); one grid barrier per segment. Device memory: the endpoints. Deterministic.
+
+``cuppa_peers_gpu`` generates a graph with several GPUs of one host, each a rank of the others.
 """
 
 import functools
@@ -37,33 +39,36 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mgraph.core import cancellation_gpu, primitives_gpu
-from mgraph.core.graph import MAX_N
-from mgraph.core.numbers import check_integer
 from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.generators.copy_model_gpu import WARP_SLOTS, model_defines, model_values
+from mgraph.generators.cuppa_schedule import QueueRound, Schedule, read_rounds
 
 if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel
 
 QUEUE_CAPACITY = 32  # vertices in a team's waiting queue
 PLACES = 48 * 1024 // 8  # the paper's C: of a block, in its waiting queue
-PARTITIONS = "round_robin", "consecutive"
 MAX_POLLS = 10_000  # of the source that a vertex of many slots waits for, before it is queued
 WARP_TEAM_THREADS, MAX_THREADS = 256, 1024  # per block
+STRIPE_BITS = 10  # of the number of consecutive vertices that a rank has
 _MAX_SEGMENT_EDGES = 1 << 29  # of a dynamic segment
 _MIN_LOG_ROUNDS = 3  # a round is written while the next one's entry is cleared
 _UNKNOWN_BYTE = 0xFF  # every byte of `unknown`, -1
 
 
-def defines(d: int, dtype: Any, block_threads: int, start: str = "paper") -> dict[str, str]:
+def defines(
+    d: int, dtype: Any, block_threads: int, start: str = "paper", ranks: int = 1
+) -> dict[str, str]:
     """The kernels' macros."""
     return model_defines(d, dtype, start) | {
         "MGRAPH_QUEUE_CAPACITY": str(QUEUE_CAPACITY),
         "MGRAPH_MAX_POLLS": str(MAX_POLLS),
         "MGRAPH_THREADS": str(block_threads),
+        "MGRAPH_RANKS": str(ranks),
+        "MGRAPH_STRIPE_BITS": str(STRIPE_BITS),
     }
 
 
@@ -71,19 +76,21 @@ KERNELS = Source(
     __package__,
     "cuppa.cu",
     check=tuple(
-        tuple(defines(d, dtype, threads, start).items())
-        for d, threads, start in (
-            (1, 256, "paper"),
-            (4, 256, "paper"),
-            (7, 256, "paper"),
-            (8, 256, "paper"),
-            (32, 256, "paper"),
-            (32, 1024, "paper"),
-            (33, 64, "paper"),
-            (4096, 1024, "paper"),
-            (4, 256, "ba"),
-            (8, 256, "ba"),
-            (33, 64, "ba"),
+        tuple(defines(d, dtype, threads, start, ranks).items())
+        for d, threads, start, ranks in (
+            (1, 256, "paper", 1),
+            (4, 256, "paper", 1),
+            (7, 256, "paper", 1),
+            (8, 256, "paper", 1),
+            (32, 256, "paper", 1),
+            (32, 1024, "paper", 1),
+            (33, 64, "paper", 1),
+            (4096, 1024, "paper", 1),
+            (4, 256, "ba", 1),
+            (8, 256, "ba", 1),
+            (33, 64, "ba", 1),
+            (8, 256, "paper", 2),
+            (33, 64, "paper", 2),
         )
         for dtype in ("int32", "int64")
     ),
@@ -94,6 +101,7 @@ class Declared(NamedTuple):
     """What ``cuppa.cu`` declares: its arguments, a round of the log, and sizes in shared memory."""
 
     cuppa_launch: StructType
+    endpoint_memory: StructType
     segment_plan: StructType
     launch_state: StructType
     round_log: np.dtype
@@ -111,6 +119,7 @@ def read_declarations(d: int, dtype: str, block_threads: int, start: str) -> Dec
 
     return Declared(
         cuppa_launch=struct("cuppa_launch"),
+        endpoint_memory=struct("endpoint_memory"),
         segment_plan=struct("segment_plan"),
         launch_state=struct("launch_state"),
         round_log=struct("round_log").dtype,
@@ -119,36 +128,31 @@ def read_declarations(d: int, dtype: str, block_threads: int, start: str) -> Dec
     )
 
 
-class Schedule(NamedTuple):
-    """How the vertices are dealt; no edge depends on it.
+class Endpoints(NamedTuple):
+    """The endpoints of the vertices from d on, on one GPU or on several of a host.
 
-    segments: ``dynamic``, ``fixed``, or the number of vertices per segment. block_threads: a
-    multiple of 32, by default 256 and, above d = 32, one thread per slot (the paper's τ). places:
-    of a block, by which segments are cut (C), by default 6,144 where segments are those of the
-    paper. growth: of dynamic segments (f), at least 2; 0: as far as queues have room. partition:
-    ``round_robin`` or ``consecutive``.
+    own: CuPy array of this rank's. table: CuPy array of the addresses of all ranks' arrays, or None
+    for one rank.
     """
 
-    segments: str | int = "dynamic"
-    block_threads: int = 0
-    places: int | None = None
-    growth: int = 0
-    partition: str = "round_robin"
+    own: Any
+    rank: int = 0
+    ranks: int = 1
+    table: Any = None
 
-    def check(self) -> None:
-        """Raise UsageError unless the options are right."""
-        if self.segments not in ("dynamic", "fixed"):
-            check_integer("segments, if not dynamic or fixed,", self.segments, 1, MAX_N)
-        if self.places is not None:
-            check_integer("places", self.places, 1, 1 << 20)
-        if self.growth:
-            check_integer("growth", self.growth, 2, QUEUE_CAPACITY)
-        if self.growth and self.segments != "dynamic":
-            raise UsageError(f"growth belongs to dynamic segments (they are {self.segments})")
-        if self.partition not in PARTITIONS:
-            raise UsageError(
-                f"partition must be one of {', '.join(PARTITIONS)} (got {self.partition})"
-            )
+    @property
+    def values(self) -> dict[str, Any]:
+        """The members of the struct ``endpoint_memory``, for ``pack``."""
+        return {"ends": self.own, "shares": self.table, "rank": self.rank}
+
+
+def count_places(vertices: int, rank: int, ranks: int) -> int:
+    """The number of a rank's vertices, of so many from d on: stripes belong to ranks in turn."""
+    if ranks == 1:
+        return vertices
+    stripe = 1 << STRIPE_BITS
+    turns, rest = divmod(vertices, stripe * ranks)
+    return turns * stripe + min(max(rest - rank * stripe, 0), stripe)
 
 
 class Launch(NamedTuple):
@@ -160,28 +164,12 @@ class Launch(NamedTuple):
     segment: int
 
 
-class QueueRound(NamedTuple):
-    """A round: its segment, vertices ``first`` to ``stop - 1``, and the queues.
-
-    longest: the maximum number of vertices in one queue. waited: vertices in all queues. overflows:
-    how often a queue had no room for its team's next vertices. These depend on the order of events.
-    seconds: unknown for the first round, and 0 there.
-    """
-
-    first: int
-    stop: int
-    longest: int
-    waited: int
-    overflows: int
-    seconds: float
-
-
-def plan(model: "CopyModel", schedule: Schedule) -> Launch:
+def plan(model: "CopyModel", schedule: Schedule, ranks: int = 1) -> Launch:
     """The launch that ``fill`` makes on the current device with this schedule."""
     schedule.check()
     block_threads = _check_threads(model, schedule.block_threads)
     kernel = KERNELS.kernel(
-        "cuppa_generate", **defines(model.d, model.dtype, block_threads, model.start)
+        "cuppa_generate", **defines(model.d, model.dtype, block_threads, model.start, ranks)
     )
     shared = shared_bytes(model, block_threads)
     purpose = f"cuppa with d = {model.d}"
@@ -217,14 +205,37 @@ def fill(
     Device memory beside ``dst``: with ``rounds``, 40 bytes per segment of the first one's size;
     OutOfMemoryError if there is not enough.
     """
+    first = model.d
+    ends = Endpoints(dst[model.edges_before(first) :])
+    log = launch_fill(
+        model, ends, stop - first, Schedule(**options), cancellation_gpu.cancel_flag(),
+        is_logged=rounds is not None,
+    )  # fmt: skip
+    if rounds is not None:
+        declared = read_declarations(model.d, str(model.dtype), WARP_TEAM_THREADS, model.start)
+        rounds += read_rounds(log.get(), first, declared.round_log)
+
+
+def launch_fill(
+    model: "CopyModel",
+    ends: Endpoints,
+    vertices: int,
+    schedule: Schedule,
+    cancel_flag: Any,
+    *,
+    is_logged: bool = False,
+) -> Any:
+    """Launch the kernel that writes a rank's endpoints of the first ``vertices`` from d on.
+
+    cancel_flag: the address of a word, or 0. Returns the log of the launch.
+    """
     import cupy
 
-    schedule = Schedule(**options)
-    launch = plan(model, schedule)
+    launch = plan(model, schedule, ends.ranks)
     declared = read_declarations(model.d, str(model.dtype), launch.block_threads, model.start)
-    first = model.d
-    max_rounds = -(-(stop - first) // launch.segment)
-    log_rounds = _MIN_LOG_ROUNDS if rounds is None else max_rounds + 2
+    places = count_places(vertices, ends.rank, ends.ranks)
+    max_rounds = -(-places // launch.segment)
+    log_rounds = max_rounds + 2 if is_logged else _MIN_LOG_ROUNDS
     if declared.round_log.itemsize * log_rounds > free_bytes():
         raise OutOfMemoryError(
             f"this GPU has too little memory for a log of up to {max_rounds:,} segments; make the "
@@ -233,11 +244,17 @@ def fill(
     log = cupy.zeros((log_rounds, declared.round_log.itemsize // 8), np.uint64)
     arrived = cupy.zeros(1, np.uint64)
     cancelled_round = primitives_gpu.full(1, np.iinfo(np.uint64).max, np.uint64)
-    ends = dst[model.edges_before(first) :]
-    stream = cupy.cuda.get_current_stream()
-    cupy.cuda.runtime.memsetAsync(ends.data.ptr, _UNKNOWN_BYTE, ends.nbytes, stream.ptr)
+    if ends.ranks == 1:
+        set_unknown(ends.own)
     arguments = (
-        declared.cuppa_launch.pack({"model": model_values(model), "n": stop, "ends": ends}),
+        declared.cuppa_launch.pack(
+            {
+                "model": model_values(model),
+                "places": places,
+                "memory": ends.values,
+                "cancel_flag": cancel_flag,
+            }
+        ),
         declared.segment_plan.pack(
             {
                 "size": launch.segment,
@@ -252,17 +269,23 @@ def fill(
                 "log": log,
                 "log_rounds": log_rounds,
                 "arrived": arrived,
-                "cancel_flag": cancellation_gpu.cancel_flag(),
                 "cancelled_round": cancelled_round,
             }
         ),
     )
-    macros = defines(model.d, model.dtype, launch.block_threads, model.start)
+    macros = defines(model.d, model.dtype, launch.block_threads, model.start, ends.ranks)
     kernel = KERNELS.kernel("cuppa_generate", **macros)
     shared = shared_bytes(model, launch.block_threads)
     launch_resident(kernel, launch.blocks, launch.block_threads, arguments, shared)
-    if rounds is not None:
-        rounds += read_rounds(log.get(), first, declared.round_log)
+    return log
+
+
+def set_unknown(ends: Any) -> None:
+    """Set endpoints to ``unknown``, on the current stream."""
+    import cupy
+
+    stream = cupy.cuda.get_current_stream()
+    cupy.cuda.runtime.memsetAsync(ends.data.ptr, _UNKNOWN_BYTE, ends.nbytes, stream.ptr)
 
 
 def fill_rows(
@@ -270,15 +293,22 @@ def fill_rows(
 ) -> None:
     """Write a vertex range's edges, on the current stream.
 
-    ends: the endpoints of all vertices from 0 on. src, dst: CuPy arrays of shape (edges of the
-    range,); dst may be the same rows of ``ends``. checksum: uint64 of shape (1,), to which the
-    edges' hashes are added.
+    ends: the endpoints of all vertices from 0 on, or ``Endpoints``. src, dst: CuPy arrays of shape
+    (edges of the range,); dst may be the same rows of ``ends``. checksum: uint64 of shape (1,), to
+    which the edges' hashes are added.
     """
     first, count = model.edges_before(part.start), model.edges_in(part)
+    is_same = False
+    if not isinstance(ends, Endpoints):
+        is_same = ends[first:].data.ptr == dst.data.ptr
+        ends = Endpoints(ends[model.edges_before(min(model.d, model.n)) :])
+    block_threads = _check_threads(model, 0)
+    declared = read_declarations(model.d, str(model.dtype), block_threads, model.start)
+    memory = declared.endpoint_memory.pack(ends.values)
     KERNELS.launch(
         "cuppa_list",
-        (np.int64(first), np.int64(count), ends[first:], src, dst, checksum),
-        **defines(model.d, model.dtype, _check_threads(model, 0), model.start),
+        (np.int64(first), np.int64(count), memory, src, np.uint64(0) if is_same else dst, checksum),
+        **defines(model.d, model.dtype, block_threads, model.start, ends.ranks),
     )
 
 
@@ -300,25 +330,3 @@ def shared_bytes(model: "CopyModel", block_threads: int) -> int:
     if model.d <= WARP_SLOTS:
         return block_threads // 32 * queue_bytes
     return queue_bytes + -(-declared.scratch_bytes // 8) * 8
-
-
-def read_rounds(log: np.ndarray, first: int, round_log: np.dtype) -> list[QueueRound]:
-    """The rounds of a log, whose first segment begins at vertex ``first``."""
-    records = log.view(round_log).ravel()
-    rounds: list[QueueRound] = []
-    previous = 0
-    for record in records[records["stop"] > 0]:
-        stop, nanoseconds = int(record["stop"]), int(record["nanoseconds"])
-        seconds = (nanoseconds - previous) / 1e9 if previous else 0.0
-        rounds.append(
-            QueueRound(
-                first,
-                stop,
-                longest=int(record["longest"]),
-                waited=int(record["waited"]),
-                overflows=int(record["overflows"]),
-                seconds=seconds,
-            )
-        )
-        first, previous = stop, nanoseconds
-    return rounds

@@ -3,6 +3,9 @@
 // Memory order. An endpoint is `unknown` until it is final and never changes after that, so a
 // relaxed load returns either `unknown` or the final value; no other data is published through it.
 // Hence relaxed loads and stores suffice, and a reader needs no fence.
+//
+// Over the GPUs of one host, MGRAPH_RANKS of them, stripes of vertices belong to the ranks in turn.
+// A rank generates its own vertices into its own memory and reads those of others in theirs.
 #pragma once
 
 #include <mgraph/relaxed.cuh>
@@ -11,12 +14,25 @@
 namespace mgraph {
 
 constexpr vertex_t unknown = -1;  // all bytes 0xFF, as the host sets them
+constexpr u32 ranks = MGRAPH_RANKS;
+constexpr u32 stripe_bits = MGRAPH_STRIPE_BITS;  // of the number of vertices in a stripe
+constexpr u32 stripe_mask = (1u << stripe_bits) - 1;
+constexpr u32 polls_per_check = 1 << 14;  // of a source that may be another rank's
 
-// A graph of `n` vertices to be generated into `ends`, which hold `unknown` at the launch.
+// The endpoints of the vertices from D on, D for each, which hold `unknown` at the launch. A rank's
+// vertices have places 0, 1, … in its memory.
+struct endpoint_memory {
+  vertex_t* ends;     // this rank's
+  const u64* shares;  // [ranks] the addresses of all ranks'; null for one
+  u32 rank;
+};
+
+// A graph, of which this rank generates the vertices of `places` places.
 struct cuppa_launch {
   copy_model model;
-  long long n;
-  vertex_t* ends;  // D per vertex, from vertex D on
+  long long places;
+  endpoint_memory memory;
+  const u32* cancel_flag;  // not 0: do not wait for other ranks; null: it cannot be cancelled
 };
 
 // The endpoint that a draw leads to, perhaps unknown, and the slot that it is copied from, or null.
@@ -25,17 +41,53 @@ struct drawn_end {
   const vertex_t* source;
 };
 
-struct cuppa_graph {
-  copy_model model;
-  vertex_t* ends;
+__device__ __forceinline__ vertex_t load_end(const vertex_t* address) {
+  if constexpr (ranks > 1) return load_relaxed_system(address);
+  return load_relaxed(address);
+}
 
-  __device__ vertex_t* at(uvertex v, u32 slot) const { return ends + (u64(v - D) * D + slot); }
+__device__ __forceinline__ void store_end(vertex_t* address, vertex_t end) {
+  if constexpr (ranks > 1)
+    store_relaxed_system(address, end);
+  else
+    store_relaxed(address, end);
+}
+
+struct endpoint_store : endpoint_memory {
+  __device__ endpoint_store(const endpoint_memory& memory) : endpoint_memory(memory) {}
+
+  // The vertex at a place of this rank.
+  __device__ uvertex vertex_at(u64 place) const {
+    if constexpr (ranks == 1) return D + uvertex(place);
+    const u64 stripe = (place >> stripe_bits) * ranks + rank;
+    return D + uvertex(stripe << stripe_bits | (place & stripe_mask));
+  }
+
+  __device__ vertex_t* at(uvertex v, u32 slot) const {
+    if constexpr (ranks == 1) return ends + (u64(v - D) * D + slot);
+    const uvertex i = v - D, stripe = i >> stripe_bits;
+    const u64 place = u64(stripe / ranks) << stripe_bits | (i & stripe_mask);
+    return reinterpret_cast<vertex_t*>(shares[stripe % ranks]) + (place * D + slot);
+  }
+};
+
+struct cuppa_graph : endpoint_store {
+  copy_model model;
+  const u32* cancel_flag;
+
+  __device__ cuppa_graph(const cuppa_launch& launch)
+      : endpoint_store(launch.memory), model(launch.model), cancel_flag(launch.cancel_flag) {}
+
+  // Whether to wait for other ranks no more. Read over the bus, so only every polls_per_check.
+  __device__ bool is_cancelled() const {
+    return cancel_flag && *static_cast<const volatile u32*>(cancel_flag) != 0;
+  }
 
   // The endpoint of a slot's draw number `attempt`.
   __device__ drawn_end draw_for(uvertex v, u32 slot, u32 attempt) const {
     if (draw(model, draw_key(model, attempt), v, slot)) return {vertex_t(v), nullptr};
     const vertex_t* const copied = at(v, slot);
-    return {load_relaxed(copied), copied};
+    return {load_end(copied), copied};
   }
 };
 

@@ -66,7 +66,7 @@ class cuppa_team {
     sync();
     u32 begin = first / block_threads * block_threads;
     for (u32 slot = thread(); slot < begin; slot += block_threads)
-      claim(load_relaxed(graph.at(v, slot)), slot);
+      claim(load_end(graph.at(v, slot)), slot);
     if (begin) sync();  // so that higher slots find these endpoints
     waiting_vertex item{0, nullptr};
     for (; begin < D && !item.source; begin += block_threads)
@@ -78,6 +78,7 @@ class cuppa_team {
   const cuppa_graph graph;
   block_scratch& s;
   u32 pass = 0;
+  bool is_cancelled = false;  // waits no more, and leaves vertices unfinished
 
   __device__ static u32 first_entry(vertex_t end) {
     return (u32(end) ^ u32(u64(end) >> 32)) * 0x9E3779B1u >> 16;
@@ -113,7 +114,7 @@ class cuppa_team {
     vertex_t held = unknown;
     const vertex_t* source = nullptr;
     if (is_written) {
-      held = load_relaxed(graph.at(v, slot));
+      held = load_end(graph.at(v, slot));
     } else if (has_slot) {
       const drawn_end drawn = graph.draw_for(v, slot, 0);
       held = drawn.end;
@@ -123,11 +124,11 @@ class cuppa_team {
     bool is_claimed = held != unknown;
     const bool is_only_holder = is_claimed && claim(held, slot);
     if (__syncthreads_and(is_only_holder || !has_slot)) {
-      if (has_slot && !is_written) store_relaxed(graph.at(v, slot), held);
+      if (has_slot && !is_written) store_end(graph.at(v, slot), held);
       return {0, nullptr};
     }
     u32 attempt = 1;  // of the next draw
-    u32 polls = 0;
+    u32 polls = 0, waited = 0;
     for (;; ++pass) {
       auto& state = s.passes[pass % 2];
       if (held != unknown) source = nullptr;
@@ -148,7 +149,7 @@ class cuppa_team {
       }
       sync();
       const u32 lowest = state.lowest, all_drawing = state.drawing;
-      if (has_slot && !is_written && slot < lowest) store_relaxed(graph.at(v, slot), held);
+      if (has_slot && !is_written && slot < lowest) store_end(graph.at(v, slot), held);
       is_written = slot < lowest;
       if (lowest == none) break;
       if (all_drawing) {
@@ -166,7 +167,10 @@ class cuppa_team {
         ++pass;
         return {u64(v) * D + lowest, s.source};
       }
-      if (source && held == unknown) held = load_relaxed(source);
+      if (ranks > 1 && ++waited % polls_per_check == 0)
+        is_cancelled |= __syncthreads_or(graph.is_cancelled());
+      if (is_cancelled) break;
+      if (source && held == unknown) held = load_end(source);
     }
     ++pass;
     return {0, nullptr};

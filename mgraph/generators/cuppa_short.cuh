@@ -26,13 +26,14 @@ class cuppa_team {
     vertex_t held = drawn.end;
     const vertex_t* source = drawn.source;
     u32 attempt = 1;  // of the next draw
+    u32 polls = 0;
     bool is_written = false;
     for (;;) {
       if (held != unknown) source = nullptr;
       if (repeats(held) && held != unknown) held = unknown;
       const u32 open = ballot(is_active && held == unknown);
       const bool is_final = is_active && !(open & (lower | 1u << thread()));
-      if (is_final && !is_written) store_relaxed(graph.at(v, slot), held);
+      if (is_final && !is_written) store_end(graph.at(v, slot), held);
       is_written = is_final;
       if (!open) return {0, nullptr};
 
@@ -44,12 +45,15 @@ class cuppa_team {
         const u32 first = open & row_lanes() ? __ffs(open & row_lanes()) - 1 : thread();
         return {u64(v) * D, of_lane(first, source)};
       }
-      if (source && held == unknown) held = load_relaxed(source);
+      if (ranks > 1 && ++polls % polls_per_check == 0) is_cancelled |= ballot(graph.is_cancelled());
+      if (is_cancelled) return {0, nullptr};
+      if (source && held == unknown) held = load_end(source);
     }
   }
 
  private:
   const cuppa_graph graph;
+  bool is_cancelled = false;  // waits no more, and leaves vertices unfinished
 
   __device__ static u32 lanes_below() { return (1u << thread()) - 1; }
   __device__ static u32 row_lanes() {

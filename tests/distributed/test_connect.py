@@ -21,9 +21,9 @@ from mgraph.distributed.clusters import connect, survey
 from mgraph.distributed.clusters.client import open_client
 from mgraph.distributed.operations.generate_plan import (
     Plan,
-    check_memory,
     choose_block_edges,
     choose_part_count,
+    choose_ranks,
 )
 from mgraph.distributed.protocol import configuration
 from mgraph.distributed.protocol.broadcast import silence_task_prints
@@ -189,7 +189,7 @@ def test_parts_and_blocks_fit_the_cluster(cluster):
     assert choose_block_edges(crowded, held) == 1 << 14
     assert choose_block_edges(crowded, CopyModel(2_000_000, 7)) == choose_block_edges(crowded, None)
     with pytest.raises(OutOfMemoryError, match=r"worker a has 0\.1 GiB"):
-        check_memory(CopyModel(2_300_000, 7, method="copy"), crowded)
+        choose_ranks(CopyModel(2_300_000, 7, method="copy"), crowded)
 
 
 def test_a_plan_is_the_same_on_any_machine():

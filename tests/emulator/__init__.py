@@ -87,6 +87,11 @@ def _launcher(kernel):
     )
 
 
+def prepare(source, defines):
+    """Compile what ``launch`` with these macros needs: for launches that wait for each other."""
+    _library(source, tuple(sorted(defines.items())))
+
+
 @functools.cache
 def _library(source, defines):
     text = source.text(dict(defines))

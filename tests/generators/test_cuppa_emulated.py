@@ -1,5 +1,7 @@
 """cuppa's kernel in the emulator generates the edges of copy, in many orders of events."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from mgraph import CopyModel, UsageError
 from mgraph.generators import cuppa_gpu, preferential_attachment
 from mgraph.generators.copy_model import STARTS
 from mgraph.generators.copy_model_gpu import model_values
+from mgraph.generators.cuppa_schedule import Schedule, read_rounds
 from tests import emulator
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
@@ -19,36 +22,113 @@ def generate(
     consecutive=False,
 ):  # fmt: skip
     """The endpoints, and the rounds."""
-    declared = cuppa_gpu.read_declarations(model.d, str(model.dtype), threads, model.start)
     ends = np.full((model.n - model.d) * model.d, -1, model.dtype)
+    rounds = launch(
+        model, cuppa_gpu.Endpoints(ends), blocks, threads, segment, dynamic, seed, max_size,
+        np.array([cancelled], np.uint32), growth, consecutive,
+    )  # fmt: skip
+    return ends, rounds
+
+
+def launch(
+    model, ends, blocks, threads, segment, dynamic, seed, max_size=1 << 40, cancel_flag=None,
+    growth=0, consecutive=False,
+):  # fmt: skip
+    """Generate a rank's endpoints; return its rounds."""
+    declared = cuppa_gpu.read_declarations(model.d, str(model.dtype), threads, model.start)
     words = declared.round_log.itemsize // 8
     log = np.zeros((-(-(model.n - model.d) // segment) + 2, words), np.uint64)
     arrived, cancelled_round = np.zeros(1, np.uint64), np.full(1, ~np.uint64(0))
-    cancel_flag = np.array([cancelled], np.uint32)
-    launch = {"model": model_values(model), "n": model.n, "ends": ends}
+    values = {
+        "model": model_values(model), "memory": ends.values, "cancel_flag": cancel_flag,
+        "places": cuppa_gpu.count_places(model.n - model.d, ends.rank, ends.ranks),
+    }  # fmt: skip
     plan = {
         "size": segment, "dynamic": dynamic, "growth": growth, "max_size": max_size,
         "consecutive": consecutive,
     }  # fmt: skip
     state = {
-        "log": log, "log_rounds": len(log), "arrived": arrived, "cancel_flag": cancel_flag,
+        "log": log, "log_rounds": len(log), "arrived": arrived,
         "cancelled_round": cancelled_round,
     }  # fmt: skip
     emulator.launch(
         cuppa_gpu.KERNELS,
         "cuppa_generate",
-        cuppa_gpu.defines(model.d, model.dtype, threads, model.start),
+        defines_of(model, threads, ends.rank, ends.ranks),
         blocks,
         threads,
         [
-            declared.cuppa_launch.pack(launch),
+            declared.cuppa_launch.pack(values),
             declared.segment_plan.pack(plan),
             declared.launch_state.pack(state),
         ],
         shared=cuppa_gpu.shared_bytes(model, threads),
         seed=seed,
     )
-    return ends, cuppa_gpu.read_rounds(log, model.d, declared.round_log)
+    return read_rounds(log, model.d, declared.round_log)
+
+
+def defines_of(model, threads, rank, ranks):
+    """The macros; that of the rank makes a copy of the emulator, which runs one launch at once."""
+    known = cuppa_gpu.defines(model.d, model.dtype, threads, model.start, ranks)
+    return known | {"MGRAPH_COPY": str(rank)}
+
+
+def generate_by_ranks(model, ranks, threads, seed, cancelled=False, skipped=(), **options):
+    """The endpoints that ranks of the host's memory generate at once, in the order of vertices."""
+    vertices = model.n - model.d
+    shares = [
+        np.full(cuppa_gpu.count_places(vertices, rank, ranks) * model.d, -1, model.dtype)
+        for rank in range(ranks)
+    ]
+    table = np.array([share.ctypes.data for share in shares], np.uint64)
+    flag = np.array([cancelled], np.uint32)
+    for rank in range(ranks):
+        emulator.prepare(cuppa_gpu.KERNELS, defines_of(model, threads, rank, ranks))
+
+    def run(rank):
+        ends = cuppa_gpu.Endpoints(shares[rank], rank, ranks, table)
+        launch(model, ends, 2, threads, 100, True, seed + rank, cancel_flag=flag, **options)
+
+    with ThreadPoolExecutor(ranks) as pool:
+        list(pool.map(run, (rank for rank in range(ranks) if rank not in skipped)))
+    stripe, width = 1 << cuppa_gpu.STRIPE_BITS, model.d
+    ends = np.empty(vertices * width, model.dtype)
+    for index, first in enumerate(range(0, vertices, stripe)):
+        place = index // ranks * stripe * width
+        rows = ends[first * width : (first + stripe) * width]
+        rows[...] = shares[index % ranks][place : place + rows.size]
+    return ends
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.data())
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize(("d", "threads"), [(4, 64), (7, 32), (33, 64)])
+def test_ranks_generate_the_same_edges(d, threads, ranks, data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuppa_gpu, "STRIPE_BITS", 3)
+        patch.setattr(cuppa_gpu, "MAX_POLLS", 0)
+        n = d + data.draw(st.integers(1, 2000 // d))
+        p = data.draw(st.sampled_from([0.0, 0.5, 1.0]))
+        start = data.draw(st.sampled_from(STARTS))
+        model = CopyModel(n, d, p, data.draw(st.integers(0, 99)), "copy", start=start)
+        ends = generate_by_ranks(
+            model, ranks, threads, data.draw(st.integers(1, 1 << 40)),
+            consecutive=data.draw(st.booleans()),
+        )  # fmt: skip
+    expected = preferential_attachment.generate_endpoints(model)[model.edges_before(d) :]
+    np.testing.assert_array_equal(ends, expected)
+
+
+@pytest.mark.parametrize(("d", "threads"), [(4, 64), (33, 64)])
+def test_a_rank_waits_no_more_once_it_is_cancelled(monkeypatch, d, threads):
+    """Where another rank never writes what this one waits for."""
+    monkeypatch.setattr(cuppa_gpu, "STRIPE_BITS", 3)
+    model = CopyModel(d + 600 // d, d, 0.0, 1, "copy")
+    ends = generate_by_ranks(model, 2, threads, 1, cancelled=True, skipped=(1,))
+    assert (ends != -1).any()
+    assert (ends == -1).any()
 
 
 @settings(deadline=None, max_examples=60)
@@ -119,7 +199,7 @@ def test_segments_grow_by_the_papers_factor(growth):
 )
 def test_the_first_segment(d, options, vertices):
     """Of 3 blocks of 8 teams: by the paper's rule a block has C/d vertices."""
-    schedule = cuppa_gpu.Schedule(**options)
+    schedule = Schedule(**options)
     schedule.check()
     assert cuppa_gpu.choose_segment(d, schedule, 3, 24) == vertices
 
@@ -136,4 +216,4 @@ def test_the_first_segment(d, options, vertices):
 )
 def test_schedules_that_are_wrong(options, message):
     with pytest.raises(UsageError, match=message):
-        cuppa_gpu.Schedule(**options).check()
+        Schedule(**options).check()

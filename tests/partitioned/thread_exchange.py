@@ -7,17 +7,18 @@ from mgraph.partitioned.exchange import Exchange, ExchangeLostError
 
 
 class _Meeting:
-    def __init__(self, size):
+    def __init__(self, size, at_once):
         self.messages = [None] * size
         self.barrier = threading.Barrier(size, timeout=60)
-        self.turn = threading.Lock()  # one rank at a time computes: the emulator has one device
+        one = threading.Lock()  # one rank at a time computes: the emulator has one device
+        self.turns = [threading.Lock() if at_once else one for _ in range(size)]
 
-    def wait(self):
-        self.turn.release()
+    def wait(self, rank):
+        self.turns[rank].release()
         try:
             self.barrier.wait()
         finally:
-            self.turn.acquire()
+            self.turns[rank].acquire()
 
 
 class ThreadExchange(Exchange):
@@ -37,23 +38,27 @@ class ThreadExchange(Exchange):
         copied = [tuple(array.copy() for array in message) for message in messages]
         try:
             self._meeting.messages[self.rank] = copied
-            self._meeting.wait()
+            self._meeting.wait(self.rank)
             received = [sent[self.rank] for sent in self._meeting.messages]
-            self._meeting.wait()
+            self._meeting.wait(self.rank)
         except threading.BrokenBarrierError:
             raise ExchangeLostError("another rank has ended") from None
         shapes = {tuple(array.dtype for array in message) for message in received}
         assert len(shapes) == 1, shapes
         return received
 
+    def check(self):
+        if self._meeting.barrier.broken:
+            raise ExchangeLostError("another rank has ended")
 
-def run_ranks(size, program):
-    """Return ``program(exchange)`` of each rank."""
-    meeting = _Meeting(size)
+
+def run_ranks(size, program, at_once=False):
+    """Return ``program(exchange)`` of each rank. at_once: ranks also compute at the same time."""
+    meeting = _Meeting(size, at_once)
 
     def run(rank):
         try:
-            with meeting.turn:
+            with meeting.turns[rank]:
                 return program(ThreadExchange(rank, meeting))
         except BaseException:
             meeting.barrier.abort()

@@ -6,9 +6,8 @@ way. Memory: a few blocks per thread, whatever the graph's size. A worker runs a
 as it has threads, so with a GPU that is how many threads encode and write beside it.
 """
 
-import functools
 import os
-from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
@@ -18,11 +17,14 @@ from mgraph.core.choices import Backend, Compression
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.generate_plan import (
     Plan,
-    check_memory,
     choose_block_edges,
     choose_part_count,
 )
-from mgraph.distributed.operations.graph_holder import holder
+from mgraph.distributed.operations.graph_endpoints import (
+    check_owners,
+    find_endpoints,
+    hold_endpoints,
+)
 from mgraph.distributed.operations.operation import Operation, Run, Work
 from mgraph.distributed.operations.results import Results
 from mgraph.distributed.operations.resume import ExistingOutput
@@ -74,24 +76,6 @@ def resolve_backend(model: CopyModel, backend: Backend) -> Backend:
     return preferential_attachment.resolve(model, backend)
 
 
-def find_endpoints(name: str | None) -> Any:
-    """Return, in a task, the endpoints of a graph that this worker holds as a whole, or None."""
-    return holder(name).graph() if name else None
-
-
-def make_graph_function(model: CopyModel, run: Run) -> Callable[[], Any] | None:
-    """Return the function that makes a graph as a whole, if the model's method does so.
-
-    Raises OutOfMemoryError if it does not fit a worker's memory.
-    """
-    if not model.stores_endpoints:
-        return None
-    check_memory(model, run.cluster)
-    return functools.partial(
-        preferential_attachment.generate_endpoints, model, backend=run.cluster.backend
-    )
-
-
 def make_part(index: int, plan: Plan) -> PartRecord:
     """Generate, encode and write one part; return its entry in the manifest."""
     from mgraph.distributed.monitoring.counters import count_edges
@@ -110,6 +94,7 @@ def make_part(index: int, plan: Plan) -> PartRecord:
             writer.write(block.edges)
             checksum = (checksum + block.checksum) % (1 << 64)
             count_edges(block.edges.src.size)
+        check_owners(plan.holder)
         writer.close(plan.footer(index) | {"checksum": f"{checksum:016x}"})
     return plan.record(index, checksum)
 
@@ -157,10 +142,10 @@ class GenerateOperation(Operation):
             if footer["rows"] == plan.edges(index)
         }
 
-    def shared_graph(self, run: Run) -> Callable[[], Any] | None:
-        """Return the function that makes the graph as a whole, if the method does and must."""
-        missing = self.plan.parts - len(self.kept_records)
-        return make_graph_function(self.model, run) if missing else None
+    def hold(self, run: Run) -> AbstractContextManager[str] | None:
+        """Hold the endpoints, if the method makes them as a whole and parts are missing."""
+        is_complete = len(self.kept_records) == self.plan.parts
+        return None if is_complete else hold_endpoints(self.model, run)
 
     def work(self, run: Run) -> Work:
         """Return one task per part."""
@@ -235,7 +220,7 @@ def generate(
     -----
     About m/p draws, and 3 to 5 bytes written per edge. Memory: a few blocks per thread; a method
     that makes the graph as a whole (``ba``, ``copy``, ``cuppa``) also keeps 4 or 8 bytes per edge
-    on each worker.
+    on each worker; ``cuppa`` shares them among the GPUs of one host where they fit no single one.
 
     Examples
     --------

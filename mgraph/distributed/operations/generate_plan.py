@@ -60,16 +60,34 @@ class Plan:
         return PartRecord(name, self.edges(index), part.start, part.stop, checksum, size)
 
 
-def check_memory(model: CopyModel, cluster: Cluster) -> None:
-    """Raise OutOfMemoryError for a whole graph that does not fit a worker's memory."""
+def choose_ranks(model: CopyModel, cluster: Cluster) -> int:
+    """Choose how many workers share a graph: one if each worker holds it as a whole, or all.
+
+    They are GPUs that share it where it fits no single one. Raises OutOfMemoryError for a whole
+    graph that does not fit.
+    """
     if not model.stores_endpoints:
-        return
+        return 1
+    on_gpu, ranks = cluster.backend == "gpu", len(cluster.workers)
+    shared = held_bytes(model, ranks) if on_gpu else model.endpoint_bytes(model.n)
+    is_shared = False
     for address, worker in cluster.workers.items():
-        on_gpu = cluster.backend == "gpu"
         free = worker.device_bytes if on_gpu else worker.host_bytes
         location = f"the GPU of worker {address}" if on_gpu else f"worker {address}"
         blocks = worker.threads * MIN_BLOCK_EDGES * BLOCK_BYTES_PER_EDGE
-        model.check_memory(model.n, free, location, blocks)
+        if shared + blocks > free:
+            model.check_memory(model.n, free, location, blocks)
+        is_shared |= model.endpoint_bytes(model.n) + blocks > free
+    return ranks if is_shared else 1
+
+
+def held_bytes(model: CopyModel, ranks: int) -> int:
+    """Return the bytes that one of so many GPUs holds of a graph that is made as a whole."""
+    if ranks == 1:
+        return model.endpoint_bytes(model.n)
+    from mgraph.generators.cuppa_peers_gpu import share_bytes
+
+    return share_bytes(model, ranks)
 
 
 def choose_part_count(model: CopyModel, threads: int, backend: Backend) -> int:
@@ -85,7 +103,7 @@ def choose_block_edges(cluster: Cluster, model: CopyModel | None) -> int:
     """
     held = {"cpu": 0, "gpu": 0}
     if model and model.stores_endpoints:
-        held[cluster.backend] = model.endpoint_bytes(model.n)
+        held[cluster.backend] = held_bytes(model, choose_ranks(model, cluster))
     shares = []
     for worker in cluster.workers.values():
         shares.append((worker.host_bytes - held["cpu"]) // worker.threads)

@@ -157,6 +157,11 @@ class Operation(abc.ABC):
         """The function by which each worker gets the graph that its tasks share, if they do."""
         return None
 
+    def hold(self, run: Run) -> AbstractContextManager[str] | None:
+        """What holds that graph while the tasks run, and gives the name of the holder."""
+        graph = self.shared_graph(run)
+        return None if graph is None else held_by_workers(run.cluster, graph)
+
     def load(self, run: Run) -> None:
         """Whatever must be known of the shared graph before the tasks are planned."""
 
@@ -236,11 +241,11 @@ class Operation(abc.ABC):
             self.prepare(run)
             timed = WorkTime(opened.client)
             with ExitStack() as holding:
-                if (graph := self.shared_graph(run)) is not None:
-                    run.holder = holding.enter_context(held_by_workers(opened, graph))
+                if (held := self.hold(run)) is not None:
+                    run.holder = holding.enter_context(held)
                     self.load(run)
                 work = self.work(run)
-                timed.begin_work(is_first=graph is None)
+                timed.begin_work(is_first=held is None)
                 results = self.fan_out(run, work)
                 timed.end()
             self.finish(run, results)

@@ -99,6 +99,25 @@ class RankPlugin(WorkerPlugin):
         return self.mailbox(run).state
 
 
+def check_alive(plugin: RankPlugin, addresses: Sequence[str]) -> None:
+    """Raise ExchangeLostError unless the workers at these addresses answer."""
+    loop = dask_internals.event_loop(plugin.worker)
+
+    async def ask() -> None:
+        questions = [
+            dask_internals.ask_worker(
+                plugin.worker, address, plugin.state_operation, run="alive", data=None
+            )
+            for address in addresses
+        ]
+        await asyncio.wait_for(asyncio.gather(*questions), ANSWER_SECONDS)
+
+    try:
+        asyncio.run_coroutine_threadsafe(ask(), loop).result()
+    except Exception as error:
+        raise ExchangeLostError(LOST) from error
+
+
 class WorkerExchange(Exchange):
     """The exchange of a rank, in the task that runs it."""
 

@@ -52,12 +52,14 @@ class Ranks:
         sizes: Sequence[int],
         unit: str = "edges",
         progress: TextIO | None = None,
+        by_nccl: bool = True,
         **common: Any,
     ) -> list[Any]:
         """Return ``program(exchange, memory, argument, **common)`` of each rank.
 
-        arguments, sizes: by rank; sizes are for the progress line. Raises the error of the rank
-        that failed first, RankLostError if a worker is lost.
+        arguments, sizes: by rank; sizes are for the progress line. by_nccl: whether ranks with GPUs
+        exchange between these. Raises the error of the rank that failed first, RankLostError if a
+        worker is lost.
         """
         from distributed import Lock
 
@@ -74,7 +76,8 @@ class Ranks:
                     self.cluster, run_rank, jobs, dict(enumerate(sizes)), verb=verb, unit=unit,
                     progress=progress, workers=self.addresses, on_submit=watch.follow,
                     on_results=watch.receive, program=program, plugin=self.plugin, run=run,
-                    addresses=self.addresses, backend=self.cluster.backend, options=common,
+                    addresses=self.addresses, options=common,
+                    by_nccl=by_nccl and self.cluster.backend == "gpu" and self.size > 1,
                 )  # fmt: skip
             except ConnectionLostError:
                 if not watch.has_cancelled:
@@ -149,7 +152,7 @@ def run_rank(
     plugin: str,
     run: str,
     addresses: Sequence[str],
-    backend: str,
+    by_nccl: bool,
     options: dict[str, Any],
 ) -> Outcome:
     """Run a program at the rank of this worker."""
@@ -159,11 +162,14 @@ def run_rank(
     ranks: RankPlugin = worker.plugins[plugin]
     state = "failed"
     try:
-        exchange = _open_exchange(
-            ranks, run, list(addresses).index(worker.address), addresses, backend
+        exchange: Exchange = WorkerExchange(
+            ranks, run, list(addresses).index(worker.address), addresses
         )
+        if by_nccl:
+            exchange = _between_gpus(exchange, addresses)
         result = program(exchange, ranks.memory, argument, **options)
-        _reusable[tuple(addresses)] = exchange.reusable()
+        if by_nccl:
+            _reusable[tuple(addresses)] = exchange.reusable()
         state = "done"
         return Outcome(result)
     except cancellation.Cancelled:
@@ -174,13 +180,8 @@ def run_rank(
         ranks.end(run, state)
 
 
-def _open_exchange(
-    ranks: RankPlugin, run: str, rank: int, addresses: Sequence[str], backend: str
-) -> Exchange:
-    """Return the exchange of a rank: between GPUs NCCL's, with the workers' for control."""
-    control = WorkerExchange(ranks, run, rank, addresses)
-    if backend != "gpu" or len(addresses) == 1:
-        return control
+def _between_gpus(control: Exchange, addresses: Sequence[str]) -> Exchange:
+    """Return NCCL's exchange, with the workers' for control."""
     from mgraph.partitioned.exchange_gpu import NcclExchange
 
     known = _reusable.pop(tuple(addresses), None)

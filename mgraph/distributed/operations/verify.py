@@ -4,19 +4,20 @@ Cost: every file is read once, and the given share of the graph is generated aga
 """
 
 import os
-from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TextIO
 
 from mgraph import timings
 from mgraph.core.choices import Backend
 from mgraph.distributed.clusters.connect import ClusterLike
-from mgraph.distributed.operations.generate import (
-    find_endpoints,
-    make_graph_function,
-    resolve_backend,
-)
+from mgraph.distributed.operations.generate import resolve_backend
 from mgraph.distributed.operations.generate_plan import choose_block_edges
+from mgraph.distributed.operations.graph_endpoints import (
+    check_owners,
+    find_endpoints,
+    hold_endpoints,
+)
 from mgraph.distributed.operations.operation import Operation, Run, Work
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators import preferential_attachment
@@ -157,7 +158,9 @@ def check_part(
             block_edges=block,
             ends=find_endpoints(holder),
         )
-        if sum(edges.checksum for edges in blocks) % (1 << 64) != record.checksum:
+        checksum = sum(edges.checksum for edges in blocks) % (1 << 64)
+        check_owners(holder)
+        if checksum != record.checksum:
             return f"{record.file} is not what its parameters generate"
     return None
 
@@ -192,10 +195,10 @@ class VerifyOperation(Operation):
             backend = resolve_backend(model, backend)
         super().__init__(backend=backend, threaded=bool(model and model.stores_endpoints))
 
-    def shared_graph(self, run: Run) -> Callable[[], Any] | None:
-        """Return the function that makes the graph, if the method makes it as a whole."""
+    def hold(self, run: Run) -> AbstractContextManager[str] | None:
+        """Hold the endpoints, if parts are generated again by a method that makes them all."""
         model = self.regenerated_model
-        return None if model is None else make_graph_function(model, run)
+        return None if model is None else hold_endpoints(model, run)
 
     def work(self, run: Run) -> Work:
         """Return one task per part."""
@@ -205,7 +208,7 @@ class VerifyOperation(Operation):
             "n": self.dataset.n,
             "model": self.model,
             "backend": run.cluster.backend,
-            "block": choose_block_edges(run.cluster, self.model),
+            "block": choose_block_edges(run.cluster, self.regenerated_model),
             "holder": run.holder,
         }
         jobs = [(record, index in self.regenerated) for index, record in enumerate(records)]

@@ -1,5 +1,5 @@
 // Relaxed loads and stores: words that some threads write while others read them, without any order
-// among different words.
+// among different words. Those of the system reach the memory of other devices as well.
 #pragma once
 
 namespace mgraph {
@@ -37,6 +37,15 @@ __device__ __forceinline__ void store_relaxed(int* address, int value) {
 
 __device__ __forceinline__ void store_relaxed(long long* address, long long value) {
   asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+}
+
+// A volatile access is a relaxed one of the system.
+template <class T> __device__ __forceinline__ T load_relaxed_system(const T* address) {
+  return *static_cast<const volatile T*>(address);
+}
+
+template <class T> __device__ __forceinline__ void store_relaxed_system(T* address, T value) {
+  *static_cast<volatile T*>(address) = value;
 }
 
 }  // namespace mgraph

@@ -13,4 +13,8 @@ template <class T> void store_relaxed(T* address, decltype(T()) value) {
   *static_cast<volatile T*>(address) = value;
 }
 
+template <class T> T load_relaxed_system(const T* address) { return load_relaxed(address); }
+
+template <class T> void store_relaxed_system(T* address, T value) { store_relaxed(address, value); }
+
 }  // namespace mgraph
