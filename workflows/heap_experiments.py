@@ -1,7 +1,8 @@
 """The experiments of the paper on heaps, at this machine's size.
 
     python workflows/heap_experiments.py OUT [--keys 2^29] [--only 13,table_3,…]
-                                         [--graph GRAPH …] [--knapsack FILE …]
+                                         [--graph GRAPH … [--random-weights]]
+                                         [--knapsack FILE …]
 
 Source: Y. Chen, F. Hua, Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs", section 5. Its
 heaps take 2^29 keys; here --keys, by default as many on a GPU and 2^22 on CPUs, where the heap is
@@ -10,8 +11,10 @@ NAME.parquet, for a figure a plot, NAME.png, and all tables in tables.md.
 
 table_1    heaps by the order of the keys: the concurrent one, the synchronous one, and one on one
            core, key by key, with at most 2^24 keys
-table_3    shortest paths without and with the heap: time and vertices expanded, in each --graph,
-           or in two generated ones
+table_2    the graphs of table_3, beside the paper's vertices and edges where it has them: each
+           --graph, a file named as in the paper (NAME.mtx of the SuiteSparse collection), or the
+           three that can be made, smaller by the ratio of 2^29 to --keys
+table_3    shortest paths without and with the heap in those graphs: time and vertices expanded
 table_5    knapsacks: branch and bound on one core and on a GPU, without and with collecting, of
            --knapsack files, or of Pisinger's classes
 figure_13  time against thread blocks
@@ -51,7 +54,8 @@ class Experiments:
         self.backend: str = options.backend
         self.keys: int = options.keys or KEYS[self.backend]
         self.repeats: int = options.repeats
-        self.graphs: list[str] = options.graph
+        self.files: list[str] = options.graph
+        self.random_weights: bool = options.random_weights
         self.knapsacks: list[str] = options.knapsack
         self.time_limit: float = options.time_limit
         self.heaps: Sequence[str] = CONCURRENT[self.backend]
@@ -86,10 +90,30 @@ class Experiments:
                              "out, s": pop, "keys/s": keys / (push + pop)})  # fmt: skip
         return pd.DataFrame(rows)
 
+    def table_2(self) -> pd.DataFrame:
+        """Graphs for shortest paths, beside the paper's (whose edges are arcs)."""
+        table = experiments.HEAP_PAPER_GRAPHS
+        rows = []
+        for name, graph, original in self.graphs:
+            listed = table.get(original)
+            rows.append(
+                {"graph": name, "vertices": graph.n, "arcs": graph.num_arcs,
+                 "paper's graph": original if listed else "none",
+                 "paper's vertices": listed.vertices if listed else None,
+                 "paper's edges": listed.edges if listed else None,
+                 "kind": listed.kind if listed else "not in the paper"}
+            )  # fmt: skip
+            print(f"  {rows[-1]}", flush=True)
+        absent = [name for name in table if name not in {row["paper's graph"] for row in rows}]
+        if absent:
+            print(f"  Not at hand unless given as --graph NAME.mtx: {', '.join(absent)}.")
+        return pd.DataFrame(rows).astype({"paper's vertices": "Int64", "paper's edges": "Int64"})
+
     def table_3(self) -> pd.DataFrame:
         """Shortest paths without and with the heap."""
         rows = []
-        for name, graph, source in self.read_graphs():
+        for name, graph, _ in self.graphs:
+            source = int((graph.indptr[1:] - graph.indptr[:-1]).argmax())
             thresholds = {"without": 1 << 31, "with": None}
             results = {
                 way: self.measure_search(graph, source, method="heap", heap_threshold=threshold)
@@ -104,19 +128,21 @@ class Experiments:
             print(f"  {rows[-1]}", flush=True)
         return pd.DataFrame(rows)
 
-    def read_graphs(self) -> Any:
-        """Yield the graphs to search with their names and sources."""
-        if self.graphs:
-            for name in self.graphs:
-                graph = mgraph.read_graph(name, backend=self.backend)
-                yield name, graph, int((graph.indptr[1:] - graph.indptr[:-1]).argmax())
-            return
-        for d in (2, 8):
-            n = self.keys // 16 // d
-            model = mgraph.CopyModel(n, d, weights=(1, 1000))
-            edges = model.edges(backend="cpu").edges
-            graph = mgraph.from_edges(edges, n, directed=False, backend=self.backend)
-            yield f"preferential attachment, d = {d}", graph, 0
+    @functools.cached_property
+    def graphs(self) -> list[tuple[str, Any, str]]:
+        """The graphs to search: name, graph, and name in the paper's table 2 if it is there."""
+        found = []
+        for file in self.files:
+            graph = mgraph.read_graph(file, backend=self.backend)
+            if self.random_weights:
+                graph = experiments.with_random_weights(graph, (1, 1000))
+            found.append((file, graph, Path(file).name.partition(".")[0]))
+        if not self.files:
+            smaller = max(0, KEYS["gpu"].bit_length() - self.keys.bit_length())
+            for original in experiments.MADE_HEAP_GRAPHS:
+                made = experiments.make_heap_graph(original, smaller=smaller, backend=self.backend)
+                found.append((*made, original))
+        return found
 
     def measure_search(self, graph: Any, source: int, **options: Any) -> tuple[float, int]:
         """Return milliseconds of all iterations, by the trace, and the vertices expanded."""
@@ -286,7 +312,13 @@ def main(argv: list[str] | None = None) -> int:
         "--keys", type=experiments.parse_number, help="the number of keys in the heaps"
     )
     parser.add_argument("--only", type=parse_names, default=parse_names(""), help="as 13,table_3")
-    parser.add_argument("--graph", action="append", default=[], help="for table_3; repeatable")
+    parser.add_argument(
+        "--graph", action="append", default=[], help="for table_2 and table_3; repeatable"
+    )
+    parser.add_argument(
+        "--random-weights", action="store_true",
+        help="draw weights of 1 to 1,000 for each --graph, whose file has none or negative ones",
+    )  # fmt: skip
     parser.add_argument("--knapsack", nargs="*", default=[], help="instances for table_5")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds per knapsack")
     parser.add_argument("--backend", default="auto", help="auto, cpu or gpu")

@@ -31,6 +31,10 @@ from mgraph.experiments.generator_plots import (
 from mgraph.experiments.generator_plots import plot_dots as plot_dots
 from mgraph.experiments.generator_timing import generator_seconds as generator_seconds
 from mgraph.experiments.graph_drawing import plot_graph as plot_graph
+from mgraph.experiments.heap_paper_graphs import HEAP_PAPER_GRAPHS as HEAP_PAPER_GRAPHS
+from mgraph.experiments.heap_paper_graphs import MADE_HEAP_GRAPHS as MADE_HEAP_GRAPHS
+from mgraph.experiments.heap_paper_graphs import PaperGraph as PaperGraph
+from mgraph.experiments.heap_paper_graphs import make_heap_graph as make_heap_graph
 from mgraph.experiments.heap_timing import heap_pair_seconds as heap_pair_seconds
 from mgraph.experiments.heap_timing import heap_seconds as heap_seconds
 from mgraph.experiments.heap_timing import multi_heap_seconds as multi_heap_seconds
@@ -40,6 +44,10 @@ from mgraph.experiments.other_generators import OTHER_GENERATORS as OTHER_GENERA
 from mgraph.experiments.other_generators import (
     other_generator_seconds as other_generator_seconds,
 )
+from mgraph.experiments.random_graphs import delaunay_edges as delaunay_edges
+from mgraph.experiments.random_graphs import kronecker_edges as kronecker_edges
+from mgraph.experiments.random_graphs import random_geometric_edges as random_geometric_edges
+from mgraph.experiments.random_graphs import with_random_weights as with_random_weights
 from mgraph.experiments.scaling import generator_scaling as generator_scaling
 from mgraph.experiments.trace_plots import plot_distributions as plot_distributions
 from mgraph.experiments.trace_plots import (

@@ -41,6 +41,39 @@ def test_a_cpu(workflow, tmp_path, capsys):
     assert packed["profit"].nunique() == 1
 
 
+def test_the_papers_graphs(workflow, tmp_path, capsys):
+    only = ["--only", "table_2,table_3", "--backend", "cpu", *SMALL]
+    assert workflow.main([str(tmp_path / "out"), *only]) == 0
+    made = pd.read_parquet(tmp_path / "out" / "table_2.parquet")
+    assert list(made["graph"]) == ["delaunay_n10", "kron_g500_logn10", "rgg_n_2_10_s0"]
+    assert list(made["vertices"]) == [1 << 10] * 3
+    assert list(made["paper's edges"]) == [25_165_738, 89_240_544, 13_783_240]
+    paths = pd.read_parquet(tmp_path / "out" / "table_3.parquet")
+    assert list(paths["arcs"]) == list(made["arcs"])
+    assert (paths[["without, expanded", "with, expanded"]] > 500).all(axis=None)
+    assert "NAME.mtx: AS365, bundle_adj, coPapersDBLP, hollywood-2009" in capsys.readouterr().out
+
+
+def test_graphs_of_the_paper_in_files(workflow, tmp_path, capsys):
+    """A file is known by its name; negative weights are refused, or others drawn."""
+    edges = mgraph.EdgeList([0, 1, 2, 2], [1, 2, 3, 2], [-1.0, 2.0, -3.5, 9.0])
+    graph = mgraph.from_edges(edges, 4, directed=False, backend="cpu")
+    mgraph.write_graph(graph, tmp_path / "Serena.mtx")
+    mgraph.write_graph(graph, tmp_path / "mine.mtx")
+    out, *files = (tmp_path / name for name in ("out", "Serena.mtx", "mine.mtx"))
+    arguments = [str(out), "--backend", "cpu", "--only", "table_2,table_3", "--repeats", "1"]
+    arguments += [word for file in files for word in ("--graph", str(file))]
+    assert workflow.main(arguments) != 0
+    assert "negative" in capsys.readouterr().err
+    assert workflow.main([*arguments, "--random-weights"]) == 0
+    table = pd.read_parquet(out / "table_2.parquet")
+    assert list(table["paper's graph"]) == ["Serena", "none"]
+    assert list(table["arcs"]) == [7, 7]
+    assert list(table["paper's vertices"].fillna(0)) == [1_391_349, 0]
+    assert list(table["kind"]) == ["Structural Problem", "not in the paper"]
+    assert len(pd.read_parquet(out / "table_3.parquet")) == 2
+
+
 @pytest.mark.gpu
 def test_a_gpu(workflow, tmp_path):
     assert workflow.main([str(tmp_path / "out"), "--backend", "gpu", *SMALL, *files(tmp_path)]) == 0
