@@ -4,9 +4,9 @@ compute-sanitizer --tool memcheck python3 -m tests.gpu.sanitize
 compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
-arguments: only those of edges, copies, pages, graph, degrees, rows, checksums, frontier, near_far
-(predecessors with each search), paper_search, steiner, groups, exchange, components, breadth,
-forests, heap, heap_search and knapsacks.
+arguments: only those of edges, peers, copies, pages, graph, degrees, rows, checksums, frontier,
+near_far (predecessors with each search), paper_search, steiner, groups, exchange, components,
+breadth, forests, heap, heap_search and knapsacks.
 """
 
 import sys
@@ -19,6 +19,8 @@ from mgraph import CopyModel, EdgeList, experiments
 from mgraph.components import component_sizes_gpu
 from mgraph.components.edge_components_gpu import EdgeComponents
 from mgraph.core import cancellation, edge_list_cpu, edge_list_gpu
+from mgraph.generators import cuppa_gpu
+from mgraph.generators.cuppa_schedule import Schedule
 from mgraph.heap import batch_heap_gpu
 from mgraph.io import graph_dataset
 from mgraph.shortest_paths import near_far_gpu
@@ -26,6 +28,7 @@ from mgraph.shortest_paths.sssp import sssp
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
 from tests.components.oracles import assert_ordered
+from tests.gpu import certificate
 from tests.gpu.poisoned_memory import poison
 from tests.heap.histories import run_on_gpu
 from tests.partitioned import test_bfs, test_components, test_delta_stepping, test_forest
@@ -62,6 +65,25 @@ def edges():
         cpu, gpu = (model.edges(part, backend=backend) for backend in ("cpu", "gpu"))
         assert gpu.checksum == cpu.checksum, model
         assert (gpu.edges.dst.get() == cpu.edges.dst).all(), model
+
+
+def peers():
+    """Each rank of two, beside the endpoints that the other has made."""
+    import cupy
+
+    for model in (CopyModel(9000, 4, method="cuppa"), CopyModel(5000, 40, 0.0, method="cuppa")):
+        rows = model.edges(backend="cpu").edges.dst[model.edges_before(model.d) :]
+        rows = rows.reshape(-1, model.d)
+        stripe = np.arange(len(rows)) >> cuppa_gpu.STRIPE_BITS
+        known = [cupy.asarray(rows[stripe % 2 == rank].ravel()) for rank in range(2)]
+        for rank in range(2):
+            own = cupy.full_like(known[rank], -1)
+            shares = [own, known[1]] if rank == 0 else [known[0], own]
+            table = cupy.asarray(np.array([share.data.ptr for share in shares], np.uint64))
+            ends = cuppa_gpu.Endpoints(own, rank, 2, table)
+            cuppa_gpu.launch_fill(model, ends, len(rows), Schedule(), np.uint64(0))
+            assert (own == known[rank]).all()
+        assert certificate.wrong_endpoints(model, ends, np.arange(model.d, model.n)) == 0
 
 
 def copies():
@@ -320,6 +342,7 @@ def knapsacks():
 
 CASES = {
     "edges": edges,
+    "peers": peers,
     "copies": copies,
     "pages": pages,
     "graph": graph,

@@ -102,7 +102,7 @@ def test_two_processes_share_a_graph(tmp_path, monkeypatch):
     """On one GPU, whose time they share."""
     with (
         LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address="127.0.0.1:0") as local,
-        mgraph.connect(local.scheduler_address, backend="gpu") as cluster,
+        mgraph.connect(scheduler=local.scheduler_address, backend="gpu") as cluster,
     ):
         check_dataset(tmp_path / "graph", cluster, monkeypatch)
 
