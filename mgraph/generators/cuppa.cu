@@ -149,6 +149,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   grid_barrier barrier{launch_state_.arrived, 0};
   __shared__ stop_watch watch;
   if (threadIdx.x == 0) watch = {cuppa_launch_.cancel_flag, 0, false};
+  if (blockIdx.x == 0 && threadIdx.x == 0) graph.begin_with_all();
+  if (ranks > 1) barrier.wait(100);
 
   u64 start = 0;
   for (u32 round = 0; start < places; ++round) {
@@ -195,6 +197,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     u64 growth = factor * (longest * factor <= queue_capacity);
     if (!factor && 2 * longest < queue_capacity)
       growth = max(queue_capacity / (2 * longest + 1), u64(2));
+    // Queues of more ranks are full where one lags behind, whatever the size of a segment.
+    if (ranks > 1 && !factor) growth = max(growth, u64(2));
     if (segment_plan_.dynamic && growth > 0)
       segment = min(segment * growth, max(segment, segment_plan_.max_size));
     start = stop;

@@ -17,12 +17,13 @@ constexpr vertex_t unknown = -1;  // all bytes 0xFF, as the host sets them
 constexpr u32 ranks = MGRAPH_RANKS;
 constexpr u32 stripe_bits = MGRAPH_STRIPE_BITS;  // of the number of vertices in a stripe
 constexpr u32 stripe_mask = (1u << stripe_bits) - 1;
-constexpr u32 polls_per_check = 1 << 14;  // of a source that may be another rank's
+constexpr u32 polls_per_check = 1 << 12;  // of a source that may be another rank's
+constexpr u32 pause_nanoseconds = 500;    // between two of them, so that they hold up no reads
 
 // The endpoints of the vertices from D on, D for each, which hold `unknown` at the launch. A rank's
 // vertices have places 0, 1, … in its memory.
 struct endpoint_memory {
-  vertex_t* ends;     // this rank's
+  vertex_t* ends;     // this rank's; with more ranks ends[-1] is not `unknown` once it has begun
   const u64* shares;  // [ranks] the addresses of all ranks'; null for one
   u32 rank;
 };
@@ -81,6 +82,16 @@ struct cuppa_graph : endpoint_store {
   // Whether to wait for other ranks no more. Read over the bus, so only every polls_per_check.
   __device__ bool is_cancelled() const {
     return cancel_flag && *static_cast<const volatile u32*>(cancel_flag) != 0;
+  }
+
+  // Called by one thread: announces that this rank has begun, and waits for the others. Otherwise
+  // those that begin first fill their queues with vertices that wait for the last one.
+  __device__ void begin_with_all() const {
+    if constexpr (ranks == 1) return;
+    store_end(ends - 1, 0);
+    for (u32 other = 0; other < ranks; ++other)
+      while (load_end(reinterpret_cast<vertex_t*>(shares[other]) - 1) == unknown && !is_cancelled())
+        __nanosleep(pause_nanoseconds);
   }
 
   // The endpoint of a slot's draw number `attempt`.

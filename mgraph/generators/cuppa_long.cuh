@@ -167,9 +167,11 @@ class cuppa_team {
         ++pass;
         return {u64(v) * D + lowest, s.source};
       }
-      if (ranks > 1 && ++waited % polls_per_check == 0)
-        is_cancelled |= __syncthreads_or(graph.is_cancelled());
-      if (is_cancelled) break;
+      if constexpr (ranks > 1) {
+        if (++waited % polls_per_check == 0) is_cancelled |= __syncthreads_or(graph.is_cancelled());
+        if (is_cancelled) break;
+        if (!all_drawing) __nanosleep(pause_nanoseconds);
+      }
       if (source && held == unknown) held = load_end(source);
     }
     ++pass;

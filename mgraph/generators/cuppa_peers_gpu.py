@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mgraph.partitioned.exchange import Exchange
 
 PAUSE_SECONDS, CHECK_SECONDS = 0.0005, 0.5  # between two looks at the kernel; at the other ranks
+_HEADER = 32  # elements before a share; by the last one a rank says that it has begun
 REMEDY = "use method cuppa_hash, which generates any part of a graph by itself"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -55,9 +56,10 @@ class PeerEndpoints:
         places = cuppa_gpu.count_places(model.n - model.d, rank, ranks)
         cupy.get_default_memory_pool().free_all_blocks()
         with memory_guard(f"a GPU's share of the endpoints of {model.n:,} vertices", REMEDY):
-            self._own = peer_memory.allocate(places * model.d, model.dtype)
-        facts = np.array([os.getpid(), cupy.cuda.runtime.getDevice(), self._own.data.ptr], np.int64)
-        handle = np.frombuffer(peer_memory.export(self._own), np.uint8)
+            self._memory = peer_memory.allocate(_HEADER + places * model.d, model.dtype)
+        device, address = cupy.cuda.runtime.getDevice(), self._memory.data.ptr
+        facts = np.array([os.getpid(), device, address], np.int64)
+        handle = np.frombuffer(peer_memory.export(self._memory), np.uint8)
         gathered = exchange.all_gather(_host_identity(), facts, handle)
         if any(not np.array_equal(host, gathered[0][0]) for host, _, _ in gathered):
             raise UsageError(
@@ -69,9 +71,10 @@ class PeerEndpoints:
             if number != rank
         ]
         addresses = [peer.address for peer in self._peers]
-        addresses.insert(rank, self._own.data.ptr)
-        table = cupy.asarray(np.array(addresses, np.uint64))
-        self.endpoints = cuppa_gpu.Endpoints(self._own, rank, ranks, table)
+        addresses.insert(rank, address)
+        header_bytes = _HEADER * model.dtype.itemsize
+        table = cupy.asarray(np.array(addresses, np.uint64) + np.uint64(header_bytes))
+        self.endpoints = cuppa_gpu.Endpoints(self._memory[_HEADER:], rank, ranks, table)
 
     def generate(self, exchange: "Exchange", model: "CopyModel", **options: Any) -> None:
         """Generate the graph; all ranks do so at once. options: of a ``Schedule``.
@@ -84,7 +87,7 @@ class PeerEndpoints:
         flag = cupyx.empty_pinned(1, np.uint32)
         flag[0] = 0
         stream = cupy.cuda.get_current_stream()
-        cuppa_gpu.set_unknown(self._own)
+        cuppa_gpu.set_unknown(self._memory)
         stream.synchronize()
         _meet(exchange)  # before another rank reads
         cuppa_gpu.launch_fill(
@@ -112,7 +115,7 @@ class PeerEndpoints:
         for peer in self._peers:
             peer.close()
         _meet(exchange)  # an array is freed once no rank has it open
-        del self._own, self.endpoints
+        del self._memory, self.endpoints
 
 
 def _meet(exchange: "Exchange") -> None:

@@ -45,8 +45,11 @@ class cuppa_team {
         const u32 first = open & row_lanes() ? __ffs(open & row_lanes()) - 1 : thread();
         return {u64(v) * D, of_lane(first, source)};
       }
-      if (ranks > 1 && ++polls % polls_per_check == 0) is_cancelled |= ballot(graph.is_cancelled());
-      if (is_cancelled) return {0, nullptr};
+      if constexpr (ranks > 1) {
+        if (++polls % polls_per_check == 0) is_cancelled |= ballot(graph.is_cancelled());
+        if (is_cancelled) return {0, nullptr};
+        if (!drawing) __nanosleep(pause_nanoseconds);
+      }
       if (source && held == unknown) held = load_end(source);
     }
   }

@@ -77,10 +77,10 @@ def defines_of(model, threads, rank, ranks):
 def generate_by_ranks(model, ranks, threads, seed, cancelled=False, skipped=(), **options):
     """The endpoints that ranks of the host's memory generate at once, in the order of vertices."""
     vertices = model.n - model.d
-    shares = [
-        np.full(cuppa_gpu.count_places(vertices, rank, ranks) * model.d, -1, model.dtype)
-        for rank in range(ranks)
-    ]
+    places = [cuppa_gpu.count_places(vertices, rank, ranks) for rank in range(ranks)]
+    shares = [np.full(1 + count * model.d, -1, model.dtype)[1:] for count in places]
+    for rank in skipped:
+        shares[rank].base[0] = 0  # it has begun
     table = np.array([share.ctypes.data for share in shares], np.uint64)
     flag = np.array([cancelled], np.uint32)
     for rank in range(ranks):

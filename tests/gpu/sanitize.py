@@ -75,9 +75,10 @@ def peers():
         rows = model.edges(backend="cpu").edges.dst[model.edges_before(model.d) :]
         rows = rows.reshape(-1, model.d)
         stripe = np.arange(len(rows)) >> cuppa_gpu.STRIPE_BITS
-        known = [cupy.asarray(rows[stripe % 2 == rank].ravel()) for rank in range(2)]
+        begun = np.zeros(1, rows.dtype)  # before the endpoints of each
+        known = [cupy.asarray(np.append(begun, rows[stripe % 2 == rank]))[1:] for rank in range(2)]
         for rank in range(2):
-            own = cupy.full_like(known[rank], -1)
+            own = cupy.full(known[rank].size + 1, -1, rows.dtype)[1:]
             shares = [own, known[1]] if rank == 0 else [known[0], own]
             table = cupy.asarray(np.array([share.data.ptr for share in shares], np.uint64))
             ends = cuppa_gpu.Endpoints(own, rank, 2, table)

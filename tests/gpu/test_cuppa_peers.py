@@ -77,7 +77,7 @@ def test_a_rank_does_not_wait_for_one_that_has_failed(few_blocks):
     def program(exchange):
         share = PeerEndpoints(exchange, model)
         if exchange.rank == 1:
-            share._own.fill(-1)
+            share._memory.fill(-1)
             exchange.all_gather(np.zeros(1, np.uint8))  # where the other rank begins
             time.sleep(0.1)
             raise ValueError("a fault of rank 1")
