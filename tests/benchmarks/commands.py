@@ -81,6 +81,9 @@ PAGES = {
     ),
     "python -m tests.benchmarks.cuppa_gpu linear": _on_gpu("cuppa_gpu linear --tiny"),
     "python -m tests.benchmarks.cuppa_peers_gpu N D GPUS": _on_gpu("cuppa_peers_gpu 5000 4 1"),
+    "python -m tests.benchmarks.cuppa_peers_gpu N D GPUS --one-process": _on_gpu(
+        "cuppa_peers_gpu 5000 4 1 --one-process"
+    ),
     "python -m tests.benchmarks.sequential_cpu": Tiny(f"{GPU}sequential_cpu --edges 16000"),
     "python -m tests.benchmarks.hubs": Tiny(f"{GPU}hubs --n 500 --seeds 2 --core 1000"),
     "time mgraph generate graph -n 12_500_000 -d 8": Tiny("mgraph generate OUT -n 1_250 -d 8"),

@@ -1,9 +1,10 @@
 """Figures of cuPPA over the GPUs of a host, which read each other's memory.
 
-    python -m tests.benchmarks.cuppa_peers_gpu N D GPUS
+    python -m tests.benchmarks.cuppa_peers_gpu N D GPUS [--one-process]
 
-n vertices of d edges, p = 0.5, edges kept in device memory. Seconds from the first rank's launch to
-the last one's end, warm, the median of three. A sample of a million endpoints is drawn again.
+Ranks are the workers of a cluster, or threads of one process. n vertices of d edges, p = 0.5,
+edges kept in device memory. Seconds from the first rank's launch to the last one's end, warm, the
+median of three. A sample of a million endpoints is drawn again.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import mgraph
 from mgraph import CopyModel
 from mgraph.distributed.operations.ranks import ranks_of
 from tests.gpu import certificate
+from tests.partitioned.thread_exchange import run_ranks
 
 REPEATS = 3
 
@@ -37,18 +39,34 @@ def measure(exchange, memory, argument, *, model):
     return times[1:], len(vertices) * model.d, wrong
 
 
+def measure_workers(model, gpus):
+    with (
+        mgraph.connect(workers=gpus, backend="gpu", dashboard="127.0.0.1:0") as cluster,
+        ranks_of(cluster) as ranks,
+    ):
+        sizes = [model.num_edges] * gpus
+        return ranks.run(measure, sizes, verb="measure", sizes=sizes, by_nccl=False, model=model)
+
+
+def measure_threads(model, gpus):
+    import cupy
+
+    def run(exchange):
+        with cupy.cuda.Device(exchange.rank), cupy.cuda.Stream(non_blocking=True):
+            return measure(exchange, {}, None, model=model)
+
+    return run_ranks(gpus, run, at_once=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for number in ("n", "d", "gpus"):
         parser.add_argument(number, type=int)
+    parser.add_argument("--one-process", action="store_true", help="threads in place of workers")
     options = parser.parse_args()
     model = CopyModel(options.n, options.d, method="cuppa")
-    with (
-        mgraph.connect(workers=options.gpus, backend="gpu", dashboard="127.0.0.1:0") as cluster,
-        ranks_of(cluster) as ranks,
-    ):
-        sizes = [model.num_edges] * ranks.size
-        found = ranks.run(measure, sizes, verb="measure", sizes=sizes, by_nccl=False, model=model)
+    way = measure_threads if options.one_process else measure_workers
+    found = way(model, options.gpus)
     seconds = statistics.median(map(max, zip(*(times for times, _, _ in found), strict=True)))
     print(
         f"{options.gpus} GPUs, n {model.n:,}, d {model.d}: {model.num_edges:,} edges in "
