@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -79,6 +79,8 @@ class Graph:
     weights: Array | None = None
     directed: bool = True
     labels: Sequence[Hashable] | None = None
+
+    __networkx_backend__: ClassVar[str] = "mgraph"  # NetworkX's functions take it as it is
 
     def __post_init__(self) -> None:
         """Check everything but the mirror arcs of an undirected graph."""
@@ -167,6 +169,14 @@ class Graph:
             starts = self.indptr[row : stop + 1] - begin
             loops += int((tails(starts, heads) + row == heads).sum())
         return loops
+
+    def is_directed(self) -> bool:
+        """The same as ``directed``, as NetworkX asks."""
+        return self.directed
+
+    def is_multigraph(self) -> bool:
+        """``False``: NetworkX's functions take parallel arcs for one edge."""
+        return False
 
     @property
     def backend(self) -> Device:

@@ -24,6 +24,7 @@ from mgraph.distributed.protocol.progress import Progress
 from mgraph.errors import ConnectionLostError
 
 DRAIN_SECONDS = 30.0
+QUIET_COUNTS = 2  # in which nothing runs: at first a task may still be on its way to a worker
 FETCH_SECONDS = 0.2  # between two requests for results, at most; less while an operation is young
 GATHER_SECONDS = 5.0  # for a request: results lost with a worker are computed again first
 TOPIC = "mgraph"
@@ -304,8 +305,9 @@ def _cancel_tasks(client: Any, futures: dict[int, Any]) -> None:
     operation = _operation_name(futures)
     with contextlib.suppress(Exception):
         client.cancel(list(futures.values()), force=True)
-        deadline = time.monotonic() + DRAIN_SECONDS
-        while time.monotonic() < deadline and any(count_running(client, operation).values()):
+        deadline, quiet = time.monotonic() + DRAIN_SECONDS, 0
+        while time.monotonic() < deadline and quiet < QUIET_COUNTS:
+            quiet = 0 if any(count_running(client, operation).values()) else quiet + 1
             time.sleep(0.05)
 
 

@@ -1,0 +1,42 @@
+"""Steiner trees, by mgraph's own methods."""
+
+from typing import Any
+
+from mgraph.errors import MgraphError
+from mgraph.networkx_backend.graphs import BackendGraph, HandBack, NativeGraph, handing_back
+from mgraph.steiner import steiner_tree as steiner
+
+METHODS = None, "kou", "mehlhorn"
+
+
+@handing_back
+def steiner_tree(
+    graph: BackendGraph, terminal_nodes: Any, weight: Any = "weight", method: Any = None, *,
+    improve: bool = False, time_limit: float | None = None,
+) -> Any:  # fmt: skip
+    """A light tree that connects the nodes; ``improve`` searches for the lightest one."""
+    if method not in METHODS or graph.is_directed() or weight is None or callable(weight):
+        raise HandBack("the method is unknown, or edges have a direction")
+    terminals = list(dict.fromkeys(map(graph.number, list(terminal_nodes))))
+    if len(terminals) < 2:
+        raise HandBack("there is nothing to connect")
+    options: dict[str, Any] = {"improve": improve, "time_limit": time_limit} if improve else {}
+    try:
+        tree = steiner.steiner_tree(graph.search_graph(weight), terminals, **options)
+    except MgraphError as error:
+        raise HandBack(str(error)) from error
+    src, dst = tree.src, tree.dst
+    if isinstance(graph, NativeGraph):
+        from mgraph.core.csr import from_edges
+        from mgraph.core.edges import EdgeList
+
+        made = from_edges(EdgeList(src, dst, tree.weight), len(graph), directed=False)
+        return made.with_labels(graph.nodes)
+    given = graph.networkx
+    edges: Any = zip(graph.names(src), graph.names(dst), strict=True)
+    if graph.is_multigraph():
+        edges = (
+            (u, v, min(given._adj[u][v], key=lambda k: given._adj[u][v][k].get(weight, 1)))
+            for u, v in edges
+        )
+    return given.edge_subgraph(edges)

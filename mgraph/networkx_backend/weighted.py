@@ -1,0 +1,283 @@
+"""Shortest paths by weights. Distances ascend in the dicts that are returned."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.errors import UsageError
+from mgraph.networkx_backend import unweighted
+from mgraph.networkx_backend.graphs import BackendGraph, HandBack, handing_back
+from mgraph.shortest_paths.sssp import sssp
+
+BATCH_ARCS = 1 << 24  # arcs searched at a time where all nodes are sources
+
+
+class Found(NamedTuple):
+    """A search's arrays on the host: distance and predecessor of all nodes, those reached."""
+
+    order: np.ndarray
+    distance: np.ndarray
+    predecessor: np.ndarray | None
+
+
+def find(
+    graph: BackendGraph, sources: list[int], weight: Any, *, paths: bool, cutoff: Any = None,
+    targets: list[int] | None = None,
+) -> Found:  # fmt: skip
+    """Search from these nodes at once."""
+    options = {"predecessors": paths, "cutoff": _check_cutoff(cutoff), "targets": targets}
+    (found,) = _search(graph.search_graph(weight), sources, joint=len(sources) > 1, **options)
+    return found
+
+
+def _check_cutoff(cutoff: Any) -> Any:
+    if cutoff is None or (
+        isinstance(cutoff, (int, float)) and not isinstance(cutoff, bool) and cutoff >= 0
+    ):
+        return cutoff
+    raise HandBack("the cutoff is negative or no number")
+
+
+def _search(graph: Any, sources: list[int], **options: Any) -> Iterator[Found]:
+    """Yield what ``sssp`` finds. Raises HandBack where lengths do not fit."""
+    try:
+        result = sssp(graph, sources, **options).to_cpu()
+    except UsageError as error:
+        raise HandBack(str(error)) from error
+    distances, reached = np.atleast_2d(result.distance), np.atleast_2d(result.reached)
+    parents: Any = [None] * len(distances)
+    if result.predecessor is not None:
+        parents = np.atleast_2d(result.predecessor)
+    for distance, is_reached, parent in zip(distances, reached, parents, strict=True):
+        order = np.flatnonzero(is_reached)
+        order = order[np.argsort(distance[order], kind="stable")]
+        yield Found(order, distance, parent)
+
+
+def to_lengths(graph: BackendGraph, found: Found) -> dict[Any, Any]:
+    """Return the distances by node."""
+    return dict(zip(graph.names(found.order), found.distance[found.order].tolist(), strict=True))
+
+
+def to_paths(graph: BackendGraph, found: Found) -> dict[Any, list[Any]]:
+    """Return the paths by node."""
+    assert found.predecessor is not None
+    order = found.order.tolist()
+    names = dict(zip(order, graph.names(found.order), strict=True))
+    parents = dict(zip(order, found.predecessor[found.order].tolist(), strict=True))
+    known: dict[int, list[Any]] = {}
+    for number in order:
+        waiting = []
+        while number >= 0 and number not in known:  # along arcs of weight 0 a later one comes first
+            waiting.append(number)
+            number = parents[number]
+        path = known[number] if number >= 0 else []
+        for each in reversed(waiting):
+            known[each] = path = [*path, names[each]]
+    return {names[number]: known[number] for number in order}
+
+
+def _path_to(graph: BackendGraph, found: Found, target: int) -> tuple[Any, list[Any]]:
+    """Return the length and the path to a node. Raises HandBack if there is none."""
+    assert found.predecessor is not None
+    if target not in found.order:
+        raise HandBack("there is no path")
+    path = [target]
+    while found.predecessor[path[-1]] >= 0:
+        path.append(int(found.predecessor[path[-1]]))
+    return found.distance[target].item(), graph.names(np.array(path[::-1]))
+
+
+def between(graph: BackendGraph, source: Any, target: Any, weight: Any) -> tuple[Any, list[Any]]:
+    """Return the length and the nodes of a shortest path. Raises HandBack if there is none."""
+    first, last = graph.number(source), graph.number(target)
+    if first == last:
+        return 0, [target]
+    return _path_to(graph, find(graph, [first], weight, paths=True, targets=[last]), last)
+
+
+def _numbers(graph: BackendGraph, sources: Any) -> list[int]:
+    """Return the numbers of different sources. Raises HandBack if there are none."""
+    if isinstance(sources, Iterator) or not isinstance(sources, Iterable):
+        raise HandBack("the sources are read once")
+    numbers = list(dict.fromkeys(map(graph.number, sources)))
+    if not numbers:
+        raise HandBack("there are no sources")
+    return numbers
+
+
+@handing_back
+def multi_source_dijkstra(
+    graph: BackendGraph, sources: Any, target: Any = None, cutoff: Any = None,
+    weight: Any = "weight",
+) -> Any:  # fmt: skip
+    """Distances and paths from the nearest of several nodes."""
+    numbers = _numbers(graph, sources)
+    if target is None:
+        found = find(graph, numbers, weight, paths=True, cutoff=cutoff)
+        return to_lengths(graph, found), to_paths(graph, found)
+    last = graph.number(target)
+    if last in numbers:
+        return 0, [target]
+    found = find(graph, numbers, weight, paths=True, cutoff=cutoff, targets=[last])
+    return _path_to(graph, found, last)
+
+
+@handing_back
+def multi_source_dijkstra_path(
+    graph: BackendGraph, sources: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, list[Any]]:
+    """Paths from the nearest of several nodes."""
+    numbers = _numbers(graph, sources)
+    return to_paths(graph, find(graph, numbers, weight, paths=True, cutoff=cutoff))
+
+
+@handing_back
+def multi_source_dijkstra_path_length(
+    graph: BackendGraph, sources: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, Any]:
+    """Distances from the nearest of several nodes."""
+    numbers = _numbers(graph, sources)
+    return to_lengths(graph, find(graph, numbers, weight, paths=False, cutoff=cutoff))
+
+
+@handing_back
+def single_source_dijkstra(
+    graph: BackendGraph, source: Any, target: Any = None, cutoff: Any = None,
+    weight: Any = "weight",
+) -> Any:  # fmt: skip
+    """Distances and paths from a node."""
+    return multi_source_dijkstra.__wrapped__(graph, [source], target, cutoff, weight)
+
+
+@handing_back
+def single_source_dijkstra_path(
+    graph: BackendGraph, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, list[Any]]:
+    """Paths from a node."""
+    numbers = [graph.number(source)]
+    return to_paths(graph, find(graph, numbers, weight, paths=True, cutoff=cutoff))
+
+
+@handing_back
+def single_source_dijkstra_path_length(
+    graph: BackendGraph, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, Any]:
+    """Distances from a node."""
+    numbers = [graph.number(source)]
+    return to_lengths(graph, find(graph, numbers, weight, paths=False, cutoff=cutoff))
+
+
+@handing_back
+def dijkstra_path(
+    graph: BackendGraph, source: Any, target: Any, weight: Any = "weight"
+) -> list[Any]:
+    """A shortest path between two nodes."""
+    return between(graph, source, target, weight)[1]
+
+
+@handing_back
+def dijkstra_path_length(
+    graph: BackendGraph, source: Any, target: Any, weight: Any = "weight"
+) -> Any:
+    """The length of a shortest path between two nodes."""
+    return between(graph, source, target, weight)[0]
+
+
+@handing_back
+def bidirectional_dijkstra(
+    graph: BackendGraph, source: Any, target: Any, weight: Any = "weight"
+) -> tuple[Any, list[Any]]:
+    """The length and the nodes of a shortest path between two nodes."""
+    return between(graph, source, target, weight)
+
+
+def _of_all(
+    graph: BackendGraph, cutoff: Any, weight: Any, form: Callable[..., Any], paths: bool
+) -> Iterator[Any]:
+    """Yield each node with what ``form`` makes of the search from it."""
+    searched, cutoff = graph.search_graph(weight), _check_cutoff(cutoff)
+    batch = max(1, BATCH_ARCS // max(1, searched.num_arcs + searched.n))
+    names = graph.names(np.arange(len(graph)))
+    options = {"predecessors": paths, "cutoff": cutoff}
+
+    def results(begun: list[Found]) -> Iterator[Any]:
+        for first in range(0, len(names), batch):
+            sources = list(range(first, min(first + batch, len(names))))
+            found = begun if first == 0 else _search(searched, sources, **options)
+            yield from zip(names[first:], (form(graph, each) for each in found), strict=False)
+
+    # The first searches tell whether lengths fit, before anything is yielded.
+    return results(list(_search(searched, list(range(min(batch, len(names)))), **options)))
+
+
+def _both(graph: BackendGraph, found: Found) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
+    return to_lengths(graph, found), to_paths(graph, found)
+
+
+@handing_back
+def all_pairs_dijkstra(
+    graph: BackendGraph, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[Any]:
+    """Distances and paths from each node."""
+    return _of_all(graph, cutoff, weight, _both, True) if len(graph) else iter(())
+
+
+@handing_back
+def all_pairs_dijkstra_path(
+    graph: BackendGraph, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[Any]:
+    """Paths from each node."""
+    return _of_all(graph, cutoff, weight, to_paths, True) if len(graph) else iter(())
+
+
+@handing_back
+def all_pairs_dijkstra_path_length(
+    graph: BackendGraph, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[Any]:
+    """Distances from each node."""
+    return _of_all(graph, cutoff, weight, to_lengths, False) if len(graph) else iter(())
+
+
+def _check_generic(method: Any, source: Any, target: Any, graph: BackendGraph) -> None:
+    """Raise HandBack for what the general functions leave to NetworkX."""
+    if method not in ("dijkstra", "bellman-ford"):
+        raise HandBack("the method is unknown")
+    if source is None and (target is None or graph.is_directed()):
+        raise HandBack("paths between all nodes, or against the direction of edges")
+
+
+@handing_back
+def shortest_path(
+    graph: BackendGraph, source: Any = None, target: Any = None, weight: Any = None,
+    method: Any = "dijkstra",
+) -> Any:  # fmt: skip
+    """A path between two nodes, or those from or to one."""
+    _check_generic(method, source, target, graph)
+    if source is not None and target is not None:
+        if weight is None:
+            return unweighted.path_between(graph, source, target)
+        return between(graph, source, target, weight)[1]
+    number, reverse = graph.number(target if source is None else source), source is None
+    if weight is None:
+        return unweighted.to_paths(graph, unweighted.find(graph, [number], None), reverse)
+    paths = to_paths(graph, find(graph, [number], weight, paths=True))
+    return {node: path[::-1] for node, path in paths.items()} if reverse else paths
+
+
+@handing_back
+def shortest_path_length(
+    graph: BackendGraph, source: Any = None, target: Any = None, weight: Any = None,
+    method: Any = "dijkstra",
+) -> Any:  # fmt: skip
+    """The length of a path between two nodes, or those from or to one."""
+    _check_generic(method, source, target, graph)
+    if source is not None and target is not None:
+        if weight is None:
+            return len(unweighted.path_between(graph, source, target)) - 1
+        return between(graph, source, target, weight)[0]
+    number = graph.number(target if source is None else source)
+    if weight is None:
+        return unweighted.to_lengths(graph, unweighted.find(graph, [number], None))
+    return to_lengths(graph, find(graph, [number], weight, paths=False))
