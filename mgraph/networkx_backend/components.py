@@ -29,8 +29,6 @@ def _sets(graph: BackendGraph, found: Components) -> Iterator[set[Any]]:
 
 
 def _is_one(graph: BackendGraph, directed: bool) -> bool:
-    if not len(graph):
-        raise HandBack("the graph has no nodes")
     return _of(graph, directed).num_components == 1
 
 
@@ -87,8 +85,6 @@ def _count_edges(graph: BackendGraph) -> int:
 @handing_back
 def is_forest(graph: BackendGraph) -> bool:
     """Whether the graph has no cycle, whatever the direction of its edges."""
-    if not len(graph):
-        raise HandBack("the graph has no nodes")
     found = _of(graph, graph.is_directed())
     return len(graph) - found.num_components == _count_edges(graph)
 
@@ -96,6 +92,4 @@ def is_forest(graph: BackendGraph) -> bool:
 @handing_back
 def is_tree(graph: BackendGraph) -> bool:
     """Whether the graph is connected and has no cycle, whatever the direction of its edges."""
-    if not len(graph):
-        raise HandBack("the graph has no nodes")
     return len(graph) - 1 == _count_edges(graph) and _is_one(graph, graph.is_directed())

@@ -11,6 +11,7 @@ import numpy as np
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.errors import UsageError
 
 EXACT_INTEGERS = 1 << 53  # up to which a double holds all integers
 
@@ -170,13 +171,9 @@ class ConvertedGraph(BackendGraph):
         """
         adjacency = self._graph._adj
         if callable(weight):
-            return [weight(u, v, data) for u, row in adjacency.items() for v, data in row.items()]
+            return _asked_for_all(weight, adjacency)
         if self.is_multigraph():
-            return [
-                min([data.get(weight, 1) for data in parallel.values()])
-                for row in adjacency.values()
-                for parallel in row.values()
-            ]
+            return _least_of_parallel(weight, adjacency)
         return [data.get(weight, 1) for row in adjacency.values() for data in row.values()]
 
     def search_graph(self, weight: Any) -> Graph:
@@ -270,6 +267,26 @@ class NativeGraph(BackendGraph):
         return Graph.unchecked(graph.indptr, graph.indices, None, graph.directed, **known)
 
 
+def _least_of_parallel(weight: Any, adjacency: Any) -> list[Any]:
+    """Return the least weight of the edges of each arc. Raises HandBack if it has none."""
+    try:
+        return [
+            min([data.get(weight, 1) for data in parallel.values()])
+            for row in adjacency.values()
+            for parallel in row.values()
+        ]
+    except TypeError as error:
+        raise HandBack(f"weights are no numbers: {error}") from error
+
+
+def _asked_for_all(weight: Callable[..., Any], adjacency: Any) -> list[Any]:
+    """Return a function's value for each arc. Raises HandBack if it fails for one."""
+    try:
+        return [weight(u, v, data) for u, row in adjacency.items() for v, data in row.items()]
+    except Exception as error:  # NetworkX might never ask for that arc
+        raise HandBack(f"the weight function failed: {error}") from error
+
+
 def check_not_negative(weights: Any) -> None:
     """Raise HandBack for weights by which no path is searched."""
     if weights is not None and weights.size and not weights.min() >= 0:
@@ -309,8 +326,10 @@ def handing_back(function: Callable[..., Any]) -> Callable[..., Any]:
         given, *others = args or (kwargs.pop("G"),)
         graph = NativeGraph(given) if isinstance(given, Graph) else given
         try:
+            if not len(graph):
+                raise HandBack("the graph has no nodes")
             return function(graph, *others, **kwargs)
-        except HandBack:
+        except (HandBack, UsageError):
             return networkx_function(function.__name__)(graph.networkx, *others, **kwargs)
 
     return call

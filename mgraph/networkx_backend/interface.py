@@ -50,6 +50,7 @@ class Backend:
 
 for _module in _MODULES:
     for _name in FUNCTIONS:
-        if hasattr(_module, _name):
-            setattr(Backend, _name, staticmethod(getattr(_module, _name)))
+        _function = getattr(_module, _name, None)
+        if _function is not None and _function.__module__ == _module.__name__:
+            setattr(Backend, _name, staticmethod(_function))
 backend = Backend()

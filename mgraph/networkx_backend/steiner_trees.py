@@ -2,6 +2,11 @@
 
 from typing import Any
 
+import numpy as np
+
+from mgraph.components.connected_components import connected_components
+from mgraph.core.csr import from_edges
+from mgraph.core.edges import EdgeList
 from mgraph.errors import MgraphError
 from mgraph.networkx_backend.graphs import BackendGraph, HandBack, NativeGraph, handing_back
 from mgraph.steiner import steiner_tree as steiner
@@ -20,16 +25,16 @@ def steiner_tree(
     terminals = list(dict.fromkeys(map(graph.number, list(terminal_nodes))))
     if len(terminals) < 2:
         raise HandBack("there is nothing to connect")
+    searched = graph.search_graph(weight)
+    if method == "kou" and connected_components(searched).num_components > 1:
+        raise HandBack("NetworkX's method of Kou refuses graphs that are not connected")
     options: dict[str, Any] = {"improve": improve, "time_limit": time_limit} if improve else {}
     try:
-        tree = steiner.steiner_tree(graph.search_graph(weight), terminals, **options)
+        tree = steiner.steiner_tree(searched, terminals, **options)
     except MgraphError as error:
         raise HandBack(str(error)) from error
-    src, dst = tree.src, tree.dst
+    src, dst = np.asarray(tree.src), np.asarray(tree.dst)
     if isinstance(graph, NativeGraph):
-        from mgraph.core.csr import from_edges
-        from mgraph.core.edges import EdgeList
-
         made = from_edges(EdgeList(src, dst, tree.weight), len(graph), directed=False)
         return made.with_labels(graph.nodes)
     given = graph.networkx

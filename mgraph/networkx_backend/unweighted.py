@@ -1,5 +1,6 @@
 """Paths of fewest edges, and breadth-first traversals, in NetworkX's own order."""
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -225,9 +226,6 @@ def _layers(graph: BackendGraph, sources: Any) -> list[list[Any]]:
             raise
         numbers = list(map(graph.number, set(sources)))
     found = find(graph, numbers, None)
-    ends = np.cumsum(np.bincount(found.depth[found.order])) if numbers else []
-    names, begin, layers = graph.names(found.order), 0, []
-    for end in map(int, ends):
-        layers.append(names[begin:end])
-        begin = end
-    return layers
+    names, depths = graph.names(found.order), found.depth[found.order]
+    ends = np.cumsum(np.bincount(depths)).tolist() if numbers else []
+    return [names[begin:end] for begin, end in itertools.pairwise([0, *ends])]

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.errors import UsageError
 from mgraph.networkx_backend import unweighted
 from mgraph.networkx_backend.graphs import BackendGraph, HandBack, handing_back
 from mgraph.shortest_paths.sssp import sssp
@@ -40,11 +39,8 @@ def _check_cutoff(cutoff: Any) -> Any:
 
 
 def _search(graph: Any, sources: list[int], **options: Any) -> Iterator[Found]:
-    """Yield what ``sssp`` finds. Raises HandBack where lengths do not fit."""
-    try:
-        result = sssp(graph, sources, **options).to_cpu()
-    except UsageError as error:
-        raise HandBack(str(error)) from error
+    """Yield what ``sssp`` finds. Raises UsageError where lengths do not fit."""
+    result = sssp(graph, sources, **options).to_cpu()
     distances, reached = np.atleast_2d(result.distance), np.atleast_2d(result.reached)
     parents: Any = [None] * len(distances)
     if result.predecessor is not None:
@@ -113,7 +109,13 @@ def multi_source_dijkstra(
     weight: Any = "weight",
 ) -> Any:  # fmt: skip
     """Distances and paths from the nearest of several nodes."""
-    numbers = _numbers(graph, sources)
+    return _from(graph, _numbers(graph, sources), target, cutoff, weight)
+
+
+def _from(
+    graph: BackendGraph, numbers: list[int], target: Any, cutoff: Any, weight: Any
+) -> tuple[Any, Any]:
+    """Return all distances and paths from these nodes, or those of the target."""
     if target is None:
         found = find(graph, numbers, weight, paths=True, cutoff=cutoff)
         return to_lengths(graph, found), to_paths(graph, found)
@@ -148,7 +150,7 @@ def single_source_dijkstra(
     weight: Any = "weight",
 ) -> Any:  # fmt: skip
     """Distances and paths from a node."""
-    return multi_source_dijkstra.__wrapped__(graph, [source], target, cutoff, weight)
+    return _from(graph, [graph.number(source)], target, cutoff, weight)
 
 
 @handing_back
@@ -221,7 +223,7 @@ def all_pairs_dijkstra(
     graph: BackendGraph, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[Any]:
     """Distances and paths from each node."""
-    return _of_all(graph, cutoff, weight, _both, True) if len(graph) else iter(())
+    return _of_all(graph, cutoff, weight, _both, True)
 
 
 @handing_back
@@ -229,7 +231,7 @@ def all_pairs_dijkstra_path(
     graph: BackendGraph, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[Any]:
     """Paths from each node."""
-    return _of_all(graph, cutoff, weight, to_paths, True) if len(graph) else iter(())
+    return _of_all(graph, cutoff, weight, to_paths, True)
 
 
 @handing_back
@@ -237,7 +239,7 @@ def all_pairs_dijkstra_path_length(
     graph: BackendGraph, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[Any]:
     """Distances from each node."""
-    return _of_all(graph, cutoff, weight, to_lengths, False) if len(graph) else iter(())
+    return _of_all(graph, cutoff, weight, to_lengths, False)
 
 
 def _check_generic(method: Any, source: Any, target: Any, graph: BackendGraph) -> None:
