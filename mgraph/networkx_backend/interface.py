@@ -12,6 +12,7 @@ from mgraph.networkx_backend import (
     unweighted,
     weighted,
 )
+from mgraph.networkx_backend.break_even import pays
 from mgraph.networkx_backend.graphs import ConvertedGraph
 from mgraph.networkx_backend.info import FUNCTIONS
 
@@ -43,9 +44,9 @@ class Backend:
         return name in FUNCTIONS
 
     @staticmethod
-    def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the graph is large enough for a function to be faster than NetworkX's."""
-        return True
+    def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
+        """Whether a function is faster than NetworkX's own, or why not."""
+        return pays(name, args, kwargs)
 
 
 for _module in _MODULES:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.components.connected_components import connected_components
+from mgraph.core.choices import SteinerMethod
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.errors import MgraphError
@@ -12,6 +13,7 @@ from mgraph.networkx_backend.graphs import BackendGraph, HandBack, NativeGraph, 
 from mgraph.steiner import steiner_tree as steiner
 
 METHODS = None, "kou", "mehlhorn"
+HEURISTICS: tuple[SteinerMethod, ...] = "mehlhorn", "takahashi_matsuyama", "star"  # the best counts
 
 
 @handing_back
@@ -28,9 +30,12 @@ def steiner_tree(
     searched = graph.search_graph(weight)
     if method == "kou" and connected_components(searched).num_components > 1:
         raise HandBack("NetworkX's method of Kou refuses graphs that are not connected")
-    options: dict[str, Any] = {"improve": improve, "time_limit": time_limit} if improve else {}
     try:
-        tree = steiner.steiner_tree(searched, terminals, **options)
+        if improve:
+            tree = steiner.steiner_tree(searched, terminals, improve=True, time_limit=time_limit)
+        else:
+            trees = (steiner.steiner_tree(searched, terminals, method=way) for way in HEURISTICS)
+            tree = min(trees, key=lambda found: found.cost)
     except MgraphError as error:
         raise HandBack(str(error)) from error
     src, dst = np.asarray(tree.src), np.asarray(tree.dst)

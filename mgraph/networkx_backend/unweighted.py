@@ -8,7 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.networkx_backend import breadth_first_cpu
-from mgraph.networkx_backend.graphs import BackendGraph, HandBack, handing_back
+from mgraph.networkx_backend.graphs import (
+    BackendGraph,
+    HandBack,
+    handing_back,
+    without_collector,
+)
 
 
 class Found(NamedTuple):
@@ -34,6 +39,7 @@ def find(graph: BackendGraph, sources: list[int], limit: Any, reverse: bool = Fa
     return Found(*breadth_first_cpu.search(rows, sources, to_limit(limit, len(graph))))
 
 
+@without_collector()
 def to_paths(graph: BackendGraph, found: Found, reverse: bool = False) -> dict[Any, list[Any]]:
     """Return a path per node, from the source on, or to it if the search was a reverse one."""
     names = graph.names(found.order)
@@ -110,14 +116,15 @@ def _of_all(graph: BackendGraph, cutoff: Any, form: Any) -> Iterator[Any]:
 
 def path_between(graph: BackendGraph, source: Any, target: Any) -> list[Any]:
     """Return a path of fewest edges. Raises HandBack if there is none."""
+    path = _numbers_between(graph, source, target)
+    if path is None:
+        raise HandBack("there is no path")
+    return graph.names(np.array(path))
+
+
+def _numbers_between(graph: BackendGraph, source: Any, target: Any) -> list[int] | None:
     first, last = graph.number(source), graph.number(target)
-    parent = find(graph, [first], None).parent
-    path = [last]
-    while path[-1] != first:
-        if parent[path[-1]] < 0:
-            raise HandBack("there is no path")
-        path.append(int(parent[path[-1]]))
-    return graph.names(np.array(path[::-1]))
+    return breadth_first_cpu.path_between(graph.rows, graph.reversed_rows, first, last)
 
 
 @handing_back
@@ -129,10 +136,10 @@ def bidirectional_shortest_path(graph: BackendGraph, source: Any, target: Any) -
 @handing_back
 def has_path(graph: BackendGraph, source: Any, target: Any) -> bool:
     """Whether a path leads from one node to another."""
-    first, last = graph.number(source), graph.number(target)
-    return bool(find(graph, [first], None).depth[last] >= 0)
+    return _numbers_between(graph, source, target) is not None
 
 
+@without_collector()
 def _tree_edges(
     graph: BackendGraph, source: Any, reverse: Any, limit: Any, other_order: Any
 ) -> list[tuple[Any, Any]]:
@@ -176,9 +183,11 @@ def bfs_tree(
     """The tree of a breadth-first search, as NetworkX's DiGraph."""
     import networkx
 
-    tree = networkx.DiGraph()
-    tree.add_node(source)
-    tree.add_edges_from(_tree_edges(graph, source, reverse, depth_limit, sort_neighbors))
+    edges = _tree_edges(graph, source, reverse, depth_limit, sort_neighbors)
+    with without_collector():
+        tree = networkx.DiGraph()
+        tree.add_node(source)
+        tree.add_edges_from(edges)
     return tree
 
 

@@ -6,7 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.networkx_backend import unweighted
-from mgraph.networkx_backend.graphs import BackendGraph, HandBack, handing_back
+from mgraph.networkx_backend.graphs import (
+    BackendGraph,
+    HandBack,
+    handing_back,
+    without_collector,
+)
 from mgraph.shortest_paths.sssp import sssp
 
 BATCH_ARCS = 1 << 24  # arcs searched at a time where all nodes are sources
@@ -56,6 +61,7 @@ def to_lengths(graph: BackendGraph, found: Found) -> dict[Any, Any]:
     return dict(zip(graph.names(found.order), found.distance[found.order].tolist(), strict=True))
 
 
+@without_collector()
 def to_paths(graph: BackendGraph, found: Found) -> dict[Any, list[Any]]:
     """Return the paths by node."""
     assert found.predecessor is not None
