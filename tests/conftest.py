@@ -33,9 +33,9 @@ def _ignore(number, frame):
 
 # Tests that start commands, clusters and servers, and wait for them; the others compute.
 SYSTEM = (
-    "benchmarks", "cli", "cluster", "distributed", "workflows", "core/test_compiled.py",
-    "core/test_compilation.py", "io/test_s3.py", "io/test_store.py", "test_docs.py",
-    "test_user_types.py",
+    "benchmarks", "cli", "cluster", "distributed", "networkx_suite", "workflows",
+    "core/test_compiled.py", "core/test_compilation.py", "io/test_s3.py", "io/test_store.py",
+    "test_docs.py", "test_user_types.py",
 )  # fmt: skip
 # Files that take longest, one after another, begin first.
 LONG = (

@@ -1,30 +1,34 @@
-"""What NetworkX calls: conversion of graphs, which functions there are, and when they pay."""
+"""What NetworkX calls: conversion of graphs, which functions there are, and when they pay.
 
-from collections.abc import Mapping
+Nothing else of mgraph is imported before a function runs here, so that a program with small graphs
+does not wait for it.
+"""
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from mgraph.core.graph import Graph
-from mgraph.networkx_backend import (
-    components,
-    generators,
-    spanning_trees,
-    steiner_trees,
-    unweighted,
-    weighted,
-)
 from mgraph.networkx_backend.break_even import pays
-from mgraph.networkx_backend.graphs import ConvertedGraph
-from mgraph.networkx_backend.info import FUNCTIONS
+from mgraph.networkx_backend.info import FUNCTIONS, MODULES
 
-_MODULES = components, generators, spanning_trees, steiner_trees, unweighted, weighted
+_MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
 
 class Backend:
     """NetworkX's interface of a backend; each function is an attribute by its name."""
 
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a function of NetworkX that this backend has."""
+        if name not in FUNCTIONS:
+            raise AttributeError(f"mgraph has no function {name} of NetworkX")
+        return functools.partial(_call, name)
+
     @staticmethod
     def convert_from_nx(graph: Any, **options: Any) -> Any:
         """Return a graph of this backend; the same one for all attributes of a graph."""
+        from mgraph.networkx_backend.graphs import ConvertedGraph
+
         cache = getattr(graph, "__networkx_cache__", None) or {}
         for known in cache.get("backends", {}).get("mgraph", {}).values():
             if isinstance(known, ConvertedGraph):
@@ -34,6 +38,9 @@ class Backend:
     @staticmethod
     def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
         """Return a graph as one of NetworkX, and other results as they are."""
+        from mgraph.core.graph import Graph
+        from mgraph.networkx_backend.graphs import ConvertedGraph
+
         if isinstance(result, ConvertedGraph):
             return result.networkx
         return result.to_networkx() if isinstance(result, Graph) else result
@@ -49,9 +56,10 @@ class Backend:
         return pays(name, args, kwargs)
 
 
-for _module in _MODULES:
-    for _name in FUNCTIONS:
-        _function = getattr(_module, _name, None)
-        if _function is not None and _function.__module__ == _module.__name__:
-            setattr(Backend, _name, staticmethod(_function))
+def _call(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Call a function, and import its module first."""
+    module = importlib.import_module(f"mgraph.networkx_backend.{_MODULE_OF[name]}")
+    return getattr(module, name)(*args, **kwargs)
+
+
 backend = Backend()

@@ -1,0 +1,165 @@
+"""Conversion, the cache, when the backend is taken, and graphs of mgraph given to NetworkX."""
+
+import subprocess
+import sys
+
+import networkx
+import numpy as np
+import pytest
+
+import mgraph
+from mgraph import EdgeList
+from mgraph.networkx_backend import graphs
+from mgraph.networkx_backend.info import FUNCTIONS
+from mgraph.networkx_backend.interface import backend
+from tests.networkx_backend.strategies import CLASSES
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """No warning that a converted graph is used again."""
+    known = set(networkx.config.warnings_to_ignore)
+    networkx.config.warnings_to_ignore = known | {"cache"}
+    yield
+    networkx.config.warnings_to_ignore = known
+
+
+@pytest.fixture
+def preferred():
+    priority = networkx.config.backend_priority.algos
+    networkx.config.backend_priority = ["mgraph"]
+    yield
+    networkx.config.backend_priority = priority
+
+
+def random_graph(n=3000, m=60_000, seed=1):
+    random = np.random.default_rng(seed)
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(n))
+    ends, weights = random.integers(0, n, (2, m)), random.integers(1, 100, m)
+    graph.add_weighted_edges_from(zip(*ends.tolist(), weights.tolist(), strict=True))
+    return graph
+
+
+def is_read(graph):
+    return bool(graph.__networkx_cache__.get("backends", {}).get("mgraph"))
+
+
+@pytest.mark.usefixtures("preferred")
+def test_large_graphs_are_read_once_and_small_ones_never():
+    large, small = random_graph(), random_graph(30, 60)
+    for graph in (large, small):
+        networkx.minimum_spanning_tree(graph)
+    assert (is_read(large), is_read(small)) == (True, False)
+    first = backend.convert_from_nx(large)
+    networkx.single_source_dijkstra(large, 0)
+    assert backend.convert_from_nx(large) is first
+    large.add_edge(0, 1, weight=0)
+    assert not is_read(large)
+    assert networkx.single_source_dijkstra_path_length(large, 0)[1] == 0
+
+
+@pytest.mark.usefixtures("preferred")
+def test_searches_between_two_nodes_are_networkxs_until_the_graph_is_read():
+    graph = random_graph()
+    networkx.has_path(graph, 0, 1)
+    networkx.shortest_path(graph, 0, 1)
+    networkx.shortest_path(graph, 0, 1, weight="weight")
+    assert not is_read(graph)
+    networkx.shortest_path(graph, 0, weight="weight")
+    assert is_read(graph)
+
+
+def test_functions_that_do_not_pay_say_why():
+    graph = networkx.path_graph(5)
+    for name in sorted(FUNCTIONS.keys() - {"barabasi_albert_graph"}):
+        reason = backend.should_run(name, (graph, 0, 1), {})
+        assert isinstance(reason, str), name
+        assert name in reason
+
+
+def test_views_and_subclasses():
+    class Named(networkx.Graph):
+        pass
+
+    graph = Named(random_graph(40, 80))
+    view = graph.subgraph(range(25))
+    tree = networkx.minimum_spanning_tree(graph, backend="mgraph")
+    assert type(tree) is Named
+    for each in (view, networkx.restricted_view(graph, [3], [(0, 1)])):
+        ours = networkx.minimum_spanning_tree(each, backend="mgraph")
+        assert ours.edges == networkx.minimum_spanning_tree(each).edges
+        ours = networkx.single_source_shortest_path(each, 0, backend="mgraph")
+        assert ours == networkx.single_source_shortest_path(each, 0)
+
+
+@pytest.mark.parametrize("labels", [None, list("abcdef")])
+@pytest.mark.parametrize("weight", [None, [4, 1, 3, 2, 9, 5]])
+def test_a_graph_of_mgraph(labels, weight):
+    edges = EdgeList([0, 0, 1, 2, 3, 1], [1, 2, 2, 3, 4, 4], weight)
+    graph = mgraph.from_edges(edges, 6, directed=False, backend="cpu").with_labels(labels)
+    same = graph.to_networkx()
+    nodes = labels or list(range(6))
+    tree = networkx.minimum_spanning_tree(graph)
+    assert isinstance(tree, mgraph.Graph)
+    assert tree.num_edges == 4
+    assert tree.labels == graph.labels
+    expected = networkx.minimum_spanning_tree(same)
+    assert tree.to_networkx().size("weight") == expected.size("weight")
+    assert list(networkx.connected_components(graph)) == list(networkx.connected_components(same))
+    for name in ("single_source_dijkstra_path_length", "single_source_shortest_path_length"):
+        function = getattr(networkx, name)
+        assert function(graph, nodes[1]) == function(same, nodes[1])
+    assert networkx.single_source_shortest_path(graph, nodes[0]).keys() == set(nodes[:5])
+    steiner = networkx.approximation.steiner_tree(graph, [nodes[0], nodes[4], nodes[3]])
+    assert isinstance(steiner, mgraph.Graph)
+    assert networkx.bfs_tree(graph, nodes[0]).number_of_edges() == 4
+    with pytest.raises(networkx.NetworkXNoPath):
+        networkx.dijkstra_path(graph, nodes[0], nodes[5])
+    with pytest.raises(networkx.NodeNotFound):
+        networkx.shortest_path(graph, "none of them", nodes[0])
+
+
+def test_a_directed_graph_of_mgraph():
+    graph = mgraph.from_edges(EdgeList([0, 1, 2], [1, 2, 0], [2, 3, 4]), 4, backend="cpu")
+    same = graph.to_networkx()
+    assert networkx.single_target_shortest_path(graph, 0) == (
+        networkx.single_target_shortest_path(same, 0)
+    )
+    assert networkx.number_weakly_connected_components(graph) == 2
+    with pytest.raises(networkx.NetworkXNotImplemented):
+        networkx.number_connected_components(graph)
+    assert networkx.dijkstra_path_length(graph, 0, 2) == 5
+
+
+def test_improved_steiner_trees():
+    graph = random_graph(60, 200)
+    terminals = [1, 5, 9, 20, 33]
+    plain = networkx.approximation.steiner_tree(graph, terminals, backend="mgraph")
+    best = networkx.approximation.steiner_tree(graph, terminals, improve=True, backend="mgraph")
+    assert best.size("weight") <= plain.size("weight")
+    assert networkx.is_tree(best)
+
+
+def test_importing_networkx_stays_light():
+    code = (
+        "import networkx, sys; assert 'mgraph' in networkx.utils.backends.backend_info; "
+        "print([m for m in ('numpy', 'numba', 'mgraph.core.graph', 'distributed') "
+        "if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_an_empty_graph(kind):
+    for name in ("connected_components", "is_tree", "minimum_spanning_edges"):
+        found = []
+        for where in ("mgraph", "networkx"):
+            try:
+                result = getattr(networkx, name)(kind(), backend=where)
+                found.append(result if isinstance(result, bool) else list(result))
+            except networkx.NetworkXException as error:
+                found.append(type(error))
+        assert found[0] == found[1]
+    assert isinstance(backend.convert_from_nx(kind()), graphs.ConvertedGraph)
