@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import dask
+import networkx
 import pytest
 
 from mgraph.cli.main import main
@@ -104,7 +105,12 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", cache)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    yield tmp_path
+    configured = networkx.config
+    with configured(
+        backend_priority=configured.backend_priority,
+        warnings_to_ignore=set(configured.warnings_to_ignore),
+    ):
+        yield tmp_path
     if (tmp_path / "home" / ".mgraph" / "cluster").exists():
         main(["cluster", "stop"])
 
