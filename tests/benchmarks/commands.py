@@ -84,6 +84,12 @@ PAGES = {
     "python -m tests.benchmarks.cuppa_peers_gpu N D GPUS --one-process": _on_gpu(
         "cuppa_peers_gpu 5000 4 1 --one-process"
     ),
+    "python -m tests.benchmarks.networkx_backend EDGES": Tiny(
+        f"{GPU}networkx_backend 300 --repeats 1"
+    ),
+    "python -m tests.benchmarks.networkx_suite": Tiny(
+        f"{GPU}networkx_suite algorithms/components/tests/test_connected.py"
+    ),
     "python -m tests.benchmarks.sequential_cpu": Tiny(f"{GPU}sequential_cpu --edges 16000"),
     "python -m tests.benchmarks.hubs": Tiny(f"{GPU}hubs --n 500 --seeds 2 --core 1000"),
     "time mgraph generate graph -n 12_500_000 -d 8": Tiny("mgraph generate OUT -n 1_250 -d 8"),
