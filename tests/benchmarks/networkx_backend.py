@@ -71,7 +71,7 @@ def cases(graph):
 
 
 def milliseconds(call, repeats, before=lambda: None):
-    """The median of the runs; NaN where the call fails, as NetworkX's Steiner trees sometimes do."""
+    """The median of the runs; NaN where it fails, as NetworkX's Steiner trees sometimes do."""
     times = []
     for _ in range(repeats):
         before()
