@@ -34,14 +34,18 @@ STEINER = BreakEven(200_000, 5_000, 2_000)
 # NetworkX searches from both ends, which visits few nodes of most graphs.
 BETWEEN_TWO = BreakEven(-1, -1, 50_000)
 BY_WEIGHT_BETWEEN_TWO = BreakEven(-1, -1, -1)
+LAYERS = BreakEven(-1, -1, 3_000)  # who asks for layers often stops after a few
+# Searches up to a cutoff or depth visit few nodes as well.
+NEARBY = BreakEven(-1, -1, -1)
 
 _BY_PREFIX = {
     "all_pairs_": ALL_PAIRS,
+    "bfs_layers": LAYERS,
     "bfs_": TRAVERSALS,
     "bidirectional_dijkstra": BY_WEIGHT_BETWEEN_TWO,
     "bidirectional_shortest_path": BETWEEN_TWO,
     "connected_": COMPONENTS,
-    "descendants_": TRAVERSALS,
+    "descendants_": NEARBY,
     "dijkstra_": DIJKSTRA,
     "generic_bfs_": TRAVERSALS,
     "has_path": BETWEEN_TWO,
@@ -63,6 +67,19 @@ _BY_PREFIX = {
 }
 
 
+# Where the limit stands among the arguments; its name is in the next line.
+_LIMIT_AT = {
+    "all_pairs_dijkstra": 1, "all_pairs_dijkstra_path": 1, "all_pairs_dijkstra_path_length": 1,
+    "all_pairs_shortest_path": 1, "all_pairs_shortest_path_length": 1, "bfs_edges": 3,
+    "bfs_predecessors": 2, "bfs_successors": 2, "bfs_tree": 3, "generic_bfs_edges": 3,
+    "multi_source_dijkstra": 3, "multi_source_dijkstra_path": 2,
+    "multi_source_dijkstra_path_length": 2, "single_source_dijkstra": 3,
+    "single_source_dijkstra_path": 2, "single_source_dijkstra_path_length": 2,
+    "single_source_shortest_path": 2, "single_source_shortest_path_length": 2,
+    "single_target_shortest_path": 2, "single_target_shortest_path_length": 2,
+}  # fmt: skip
+_LIMITS = "cutoff", "depth_limit"
+_ARCS = "mgraph_arcs"  # the key in NetworkX's cache
 SMALLEST = 30  # nodes; below it a graph has too few edges for any function
 
 
@@ -73,6 +90,10 @@ def _of_function(name: str) -> BreakEven:
 
 def break_even(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> BreakEven:
     """Return the break-even of a call."""
+    at = _LIMIT_AT.get(name, len(args))
+    limits = [*args[at : at + 1], *(kwargs.get(limit) for limit in _LIMITS)]
+    if any(limit is not None for limit in limits):
+        return NEARBY
     if name.startswith("shortest_path"):
         values = dict(zip(("G", "source", "target", "weight"), args, strict=False)) | dict(kwargs)
         if values.get("source") is not None and values.get("target") is not None:
@@ -88,17 +109,23 @@ def pays(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | 
     graph = args[0] if args else kwargs["G"]
     if len(graph) < SMALLEST:
         return f"{name} does not pay on few nodes"
-    cache = getattr(graph, "__networkx_cache__", None) or {}
-    found = break_even(name, args, kwargs)
-    edges = found.read if cache.get("backends", {}).get("mgraph") else found.unread
+    cache = getattr(graph, "__networkx_cache__", None)
+    if type(graph._adj) is not dict or hasattr(graph, "_graph") or cache is None:
+        return "views and graphs without a cache are left to NetworkX"
+    edges = break_even(name, args, kwargs)
+    needed = edges.read if cache.get("backends", {}).get("mgraph") else edges.unread
     if "numba" not in sys.modules:
-        edges = max(edges, found.first)
-    if edges < 0:
-        return f"NetworkX's own {name} visits few nodes of most graphs"
-    arcs = edges if graph.is_directed() else 2 * edges
-    if arcs > len(graph) ** 2 and not graph.is_multigraph():
-        return f"{name} pays from {edges:,} edges on"
-    # As number_of_edges, but for parallel edges, in a tenth of its time.
-    if sum(map(len, graph._adj.values())) < arcs:
-        return f"{name} pays from {edges:,} edges on"
+        needed = max(needed, edges.first)
+    if needed < 0:
+        return f"NetworkX's own {name} visits few nodes of most graphs here"
+    if _count_arcs(graph, cache) < (needed if graph.is_directed() else 2 * needed):
+        return f"{name} pays from {needed:,} edges on"
     return True
+
+
+def _count_arcs(graph: Any, cache: dict[str, Any]) -> int:
+    """Return the entries of all rows, which NetworkX's cache keeps until the graph changes."""
+    if _ARCS not in cache:
+        cache[_ARCS] = sum(map(len, graph._adj.values()))
+    count: int = cache[_ARCS]
+    return count

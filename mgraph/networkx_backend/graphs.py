@@ -11,12 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core.csr import from_edges
+from mgraph.core.csr import from_edges, sort_rows
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.core.rows import tails as row_tails
 from mgraph.errors import UsageError
 
 EXACT_INTEGERS = 1 << 53  # up to which a double holds all integers
+_NUMBERS = {int, float, bool, np.int64, np.float64}
+_FACTORIES = (
+    "adjlist_outer_dict_factory", "adjlist_inner_dict_factory", "edge_key_dict_factory",
+    "edge_attr_dict_factory",
+)  # fmt: skip
+_OWN_OPTIONS = "improve", "time_limit"  # that NetworkX's functions do not have
 
 
 class HandBack(Exception):
@@ -73,6 +80,7 @@ class BackendGraph(abc.ABC):
     def number(self, node: Any) -> int:
         """The number of a node. Raises HandBack if it is none of the graph."""
         try:
+            hash(node)
             if self.nodes is not None:
                 return self._numbers[node]
             if node == int(node) and 0 <= node < len(self):
@@ -105,7 +113,8 @@ class ConvertedGraph(BackendGraph):
     """A NetworkX graph: its nodes are numbered in their order.
 
     Its rows keep the order in which NetworkX visits neighbours. Where there are parallel edges an
-    arc stands for all of them.
+    arc stands for all of them. Only a graph of plain dicts is read: a view changes with its graph,
+    and NetworkX's cache does not learn of that.
     """
 
     __networkx_backend__ = "mgraph"
@@ -115,6 +124,10 @@ class ConvertedGraph(BackendGraph):
         self._graph = graph
         self._searched: dict[Any, Graph] = {}  # by attribute, as the next
         self._weights: dict[Any, np.ndarray] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the reference alone."""
+        return ConvertedGraph, (self._graph,)
 
     def __len__(self) -> int:
         """The number of nodes."""
@@ -152,8 +165,6 @@ class ConvertedGraph(BackendGraph):
 
     def _read_rows(self, adjacency: Any) -> tuple[np.ndarray, np.ndarray]:
         rows: Any = adjacency.values()
-        if type(adjacency) is not dict:  # a view, whose rows may have another length than they say
-            rows = list(map(list, rows))
         indptr = np.zeros(len(rows) + 1, np.int64)
         indptr[1:] = np.fromiter(map(len, rows), np.int64, len(rows))
         np.cumsum(indptr, out=indptr)
@@ -186,26 +197,22 @@ class ConvertedGraph(BackendGraph):
             self._weights[weight] = to_numbers(values)
         return self._weights[weight]
 
-    def _arc_values(self, weight: Any) -> list[Any]:
-        """The weight of each arc: a function's value, or the least of parallel edges."""
-        adjacency = self._graph._adj
+    def _minimum_weights(self, weight: Any) -> np.ndarray:
+        """The minimum weight of the parallel edges of each arc. Raises HandBack, see ``rows``."""
         try:
-            if callable(weight):
-                return [
-                    weight(u, v, each) for u, row in adjacency.items() for v, each in row.items()
-                ]
-            return [
+            values = [
                 min([data.get(weight, 1) for data in parallel.values()])
-                for row in adjacency.values()
+                for row in self._graph._adj.values()
                 for parallel in row.values()
             ]
-        except Exception as error:  # of the function, which NetworkX might not ask for that arc
-            raise HandBack(f"weights cannot be read: {error}") from error
+        except TypeError as error:
+            raise HandBack(f"weights are no numbers: {error}") from error
+        return to_numbers(values)
 
     def search_graph(self, weight: Any) -> Graph:
         """The graph whose paths are searched; see ``BackendGraph``."""
         if callable(weight):
-            return self._search_graph(weight)
+            raise HandBack("the weight is a function, which NetworkX evaluates where it searches")
         if weight not in self._searched:
             self._searched[weight] = self._search_graph(weight)
         return self._searched[weight]
@@ -214,16 +221,11 @@ class ConvertedGraph(BackendGraph):
         (indptr, heads), directed = self.rows, self.is_directed()
         if weight is None:
             return Graph.unchecked(indptr, heads, None, directed, symmetric=not directed)
-        if not callable(weight) and not self.is_multigraph():
+        if not self.is_multigraph():
             weights = to_weights(self.edge_weights(weight))
             edges = EdgeList(self.tails[self.edge_arcs], heads[self.edge_arcs], weights)
             return from_edges(edges, len(self), directed=directed, backend="cpu")
-        values, tails = self._arc_values(weight), self.tails
-        if None in values:  # a function hides the arc
-            kept = np.array([value is not None for value in values], bool)
-            values = [value for value in values if value is not None]
-            heads, tails = heads[kept], tails[kept]
-        edges = EdgeList(tails, heads, to_weights(to_numbers(values)))
+        edges = EdgeList(self.tails, heads, to_weights(self._minimum_weights(weight)))
         return from_edges(edges, len(self), backend="cpu")
 
 
@@ -231,8 +233,8 @@ class NativeGraph(BackendGraph):
     """An ``mgraph.Graph``: its nodes are its labels, or its vertices."""
 
     def __init__(self, graph: Graph) -> None:
-        """Refer to the graph, on a CPU or a GPU."""
-        self.graph = graph
+        """Refer to the graph, on a CPU or a GPU; of parallel arcs to the one of minimum weight."""
+        self.graph = without_parallel_arcs(graph)
 
     def __len__(self) -> int:
         """The number of vertices."""
@@ -248,7 +250,7 @@ class NativeGraph(BackendGraph):
         return self.graph.directed
 
     def is_multigraph(self) -> bool:
-        """Whether edges may be parallel: they are merged where graphs are built."""
+        """Whether edges may be parallel."""
         return False
 
     @property
@@ -286,22 +288,46 @@ class NativeGraph(BackendGraph):
         if weight == "weight" or graph.weights is None:
             check_not_negative(graph.weights)
             return graph
-        known = {name: value for name, value in graph.known.items() if "weight" not in name}
-        return Graph.unchecked(graph.indptr, graph.indices, None, graph.directed, **known)
+        known = graph.known
+        kept = {name: known[name] for name in ("labels", "rows_ascend") if name in known}
+        return Graph.unchecked(graph.indptr, graph.indices, None, graph.directed, **kept)
+
+
+def without_parallel_arcs(graph: Graph) -> Graph:
+    """Return the graph with the arc of minimum weight of each set of parallel ones."""
+    sorted_rows, _ = sort_rows(graph)
+    heads = sorted_rows.indices
+    tails = row_tails(sorted_rows.indptr, heads)
+    if not bool(((heads[1:] == heads[:-1]) & (tails[1:] == tails[:-1])).any()):
+        return graph
+    options: dict[str, Any] = {"directed": graph.directed, "merge": True, "backend": graph.backend}
+    return from_edges(graph.to_edges(), graph.n, **options).with_labels(graph.labels)
+
+
+def is_plain(graph: Any) -> bool:
+    """Return whether a NetworkX graph is no view of another one, and made of dicts."""
+    is_view = hasattr(graph, "_graph")
+    return (
+        type(graph._adj) is dict
+        and not is_view
+        and all(getattr(type(graph), factory, dict) is dict for factory in _FACTORIES)
+    )
 
 
 def to_numbers(values: list[Any]) -> np.ndarray:
     """Return weights as integers or doubles. Raises HandBack if that would change one."""
+    types = set(map(type, values))
+    if not types <= _NUMBERS:
+        raise HandBack("a weight is of another type than Python's numbers")
     try:
         numbers = np.asarray(values) if values else np.zeros(0, np.int32)
-    except (ValueError, OverflowError, TypeError) as error:
+    except OverflowError as error:
         raise HandBack(str(error)) from error
-    kind, bits = numbers.dtype.kind, 8 * numbers.dtype.itemsize
-    if numbers.ndim != 1 or kind not in "bif" or bits > 64:
-        raise HandBack("a weight is no number of 64 bits")
+    kind = numbers.dtype.kind
+    if kind not in "bif":
+        raise HandBack("64 bits do not hold a weight")
     if kind == "f":
-        is_mixed = not {float} >= set(map(type, values))
-        if is_mixed and not abs(numbers).max() < EXACT_INTEGERS:
+        if not types <= {float, np.float64} and not abs(numbers).max() < EXACT_INTEGERS:
             raise HandBack("a double may not hold an integer among the weights")
         return numbers.astype(np.float64)
     largest = np.iinfo(np.int32).max
@@ -336,9 +362,12 @@ def handing_back(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if not len(graph):
                 raise HandBack("the graph has no nodes")
+            if isinstance(graph, ConvertedGraph) and not is_plain(graph.networkx):
+                raise HandBack("the graph is a view, or made of other mappings than dicts")
             return function(graph, *others, **kwargs)
         except (HandBack, UsageError):
-            return networkx_function(function.__name__)(graph.networkx, *others, **kwargs)
+            known = {name: kwargs[name] for name in kwargs if name not in _OWN_OPTIONS}
+            return networkx_function(function.__name__)(graph.networkx, *others, **known)
 
     return call
 

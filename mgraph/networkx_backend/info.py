@@ -78,7 +78,7 @@ def get_info() -> dict[str, Any]:
         "backend_name": "mgraph",
         "project": "mgraph",
         "package": "mgraph",
-        "short_summary": "On all cores, and on a GPU where there is one.",
+        "short_summary": "Spanning and Steiner trees, paths and components of large graphs.",
         "functions": {
             name: {"additional_docs": text, "additional_parameters": PARAMETERS.get(name, {})}
             for name, text in FUNCTIONS.items()

@@ -1,5 +1,6 @@
 """Steiner trees, by mgraph's own methods."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ def steiner_tree(
     """A light tree that connects the nodes; ``improve`` searches for the lightest one."""
     if method not in METHODS or graph.is_directed() or weight is None or callable(weight):
         raise HandBack("the method is unknown, or edges have a direction")
+    if isinstance(terminal_nodes, Iterator):
+        raise HandBack("the terminals are read once")
     terminals = list(dict.fromkeys(map(graph.number, list(terminal_nodes))))
     if len(terminals) < 2:
         raise HandBack("there is nothing to connect")

@@ -16,7 +16,7 @@ from mgraph.networkx_backend.graphs import (
 )
 
 
-class Found(NamedTuple):
+class Search(NamedTuple):
     """A search. order: numbers of the nodes reached, in order. depth, parent: of all nodes."""
 
     order: np.ndarray
@@ -28,23 +28,24 @@ def to_limit(limit: Any, n: int) -> int:
     """Return the greatest depth up to which NetworkX goes with this cutoff or depth limit."""
     if limit is None:
         return n
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or math.isnan(limit):
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         raise HandBack("the limit is no number")
-    return n if limit >= n else max(0, math.ceil(limit))
+    return n if limit >= n else math.ceil(limit) if limit > 0 else 0
 
 
-def find(graph: BackendGraph, sources: list[int], limit: Any, reverse: bool = False) -> Found:
+def find(graph: BackendGraph, sources: list[int], limit: Any, reverse: bool = False) -> Search:
     """Search from these nodes."""
     rows = graph.reversed_rows if reverse else graph.rows
-    return Found(*breadth_first_cpu.search(rows, sources, to_limit(limit, len(graph))))
+    n = rows[0].size - 1  # as it was when the rows were read
+    return Search(*breadth_first_cpu.search(rows, sources, to_limit(limit, n)))
 
 
 @without_collector()
-def to_paths(graph: BackendGraph, found: Found, reverse: bool = False) -> dict[Any, list[Any]]:
+def to_paths(graph: BackendGraph, search: Search, reverse: bool = False) -> dict[Any, list[Any]]:
     """Return a path per node, from the source on, or to it if the search was a reverse one."""
-    names = graph.names(found.order)
-    parents = graph.names(np.maximum(found.parent[found.order], 0))
-    is_source = (found.parent[found.order] < 0).tolist()
+    names = graph.names(search.order)
+    parents = graph.names(np.maximum(search.parent[search.order], 0))
+    is_source = (search.parent[search.order] < 0).tolist()
     paths: dict[Any, list[Any]] = {}
     for node, parent, first in zip(names, parents, is_source, strict=True):
         if first:
@@ -54,10 +55,10 @@ def to_paths(graph: BackendGraph, found: Found, reverse: bool = False) -> dict[A
     return paths
 
 
-def to_lengths(graph: BackendGraph, found: Found) -> dict[Any, int]:
+def to_lengths(graph: BackendGraph, search: Search) -> dict[Any, int]:
     """Return the number of edges to each node."""
-    depths = found.depth[found.order].tolist()
-    return dict(zip(graph.names(found.order), depths, strict=True))
+    depths = search.depth[search.order].tolist()
+    return dict(zip(graph.names(search.order), depths, strict=True))
 
 
 @handing_back
@@ -146,9 +147,9 @@ def _tree_edges(
     """Return (parent, child) in the order in which children are reached."""
     if other_order is not None:
         raise HandBack("neighbours are visited in an order of the caller's")
-    found = find(graph, [graph.number(source)], limit, bool(reverse))
-    children = found.order[1:]
-    parents = graph.names(found.parent[children])
+    search = find(graph, [graph.number(source)], limit, bool(reverse))
+    children = search.order[1:]
+    parents = graph.names(search.parent[children])
     return list(zip(parents, graph.names(children), strict=True))
 
 
@@ -223,8 +224,11 @@ def descendants_at_distance(graph: BackendGraph, source: Any, distance: Any) -> 
     """The nodes at a distance."""
     if isinstance(distance, bool) or not isinstance(distance, int) or distance < 0:
         raise HandBack("the distance is no number of edges")
-    found = find(graph, [graph.number(source)], distance)
-    return set(graph.names(found.order[found.depth[found.order] == distance]))
+    number = graph.number(source)
+    if distance >= len(graph):
+        return set()
+    search = find(graph, [number], distance)
+    return set(graph.names(search.order[search.depth[search.order] == distance]))
 
 
 def _layers(graph: BackendGraph, sources: Any) -> list[list[Any]]:
@@ -234,7 +238,7 @@ def _layers(graph: BackendGraph, sources: Any) -> list[list[Any]]:
         if isinstance(sources, Iterator) or not isinstance(sources, Iterable):
             raise
         numbers = list(map(graph.number, set(sources)))
-    found = find(graph, numbers, None)
-    names, depths = graph.names(found.order), found.depth[found.order]
+    search = find(graph, numbers, None)
+    names, depths = graph.names(search.order), search.depth[search.order]
     ends = np.cumsum(np.bincount(depths)).tolist() if numbers else []
     return [names[begin:end] for begin, end in itertools.pairwise([0, *ends])]

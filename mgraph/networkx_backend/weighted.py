@@ -17,7 +17,7 @@ from mgraph.shortest_paths.sssp import sssp
 BATCH_ARCS = 1 << 24  # arcs searched at a time where all nodes are sources
 
 
-class Found(NamedTuple):
+class Search(NamedTuple):
     """A search's arrays on the host: distance and predecessor of all nodes, those reached."""
 
     order: np.ndarray
@@ -28,11 +28,11 @@ class Found(NamedTuple):
 def find(
     graph: BackendGraph, sources: list[int], weight: Any, *, paths: bool, cutoff: Any = None,
     targets: list[int] | None = None,
-) -> Found:  # fmt: skip
+) -> Search:  # fmt: skip
     """Search from these nodes at once."""
     options = {"predecessors": paths, "cutoff": _check_cutoff(cutoff), "targets": targets}
-    (found,) = _search(graph.search_graph(weight), sources, joint=len(sources) > 1, **options)
-    return found
+    (search,) = _search(graph.search_graph(weight), sources, joint=len(sources) > 1, **options)
+    return search
 
 
 def _check_cutoff(cutoff: Any) -> Any:
@@ -43,7 +43,7 @@ def _check_cutoff(cutoff: Any) -> Any:
     raise HandBack("the cutoff is negative or no number")
 
 
-def _search(graph: Any, sources: list[int], **options: Any) -> Iterator[Found]:
+def _search(graph: Any, sources: list[int], **options: Any) -> Iterator[Search]:
     """Yield what ``sssp`` finds. Raises UsageError where lengths do not fit."""
     result = sssp(graph, sources, **options).to_cpu()
     distances, reached = np.atleast_2d(result.distance), np.atleast_2d(result.reached)
@@ -53,21 +53,21 @@ def _search(graph: Any, sources: list[int], **options: Any) -> Iterator[Found]:
     for distance, is_reached, parent in zip(distances, reached, parents, strict=True):
         order = np.flatnonzero(is_reached)
         order = order[np.argsort(distance[order], kind="stable")]
-        yield Found(order, distance, parent)
+        yield Search(order, distance, parent)
 
 
-def to_lengths(graph: BackendGraph, found: Found) -> dict[Any, Any]:
+def to_lengths(graph: BackendGraph, search: Search) -> dict[Any, Any]:
     """Return the distances by node."""
-    return dict(zip(graph.names(found.order), found.distance[found.order].tolist(), strict=True))
+    return dict(zip(graph.names(search.order), search.distance[search.order].tolist(), strict=True))
 
 
 @without_collector()
-def to_paths(graph: BackendGraph, found: Found) -> dict[Any, list[Any]]:
+def to_paths(graph: BackendGraph, search: Search) -> dict[Any, list[Any]]:
     """Return the paths by node."""
-    assert found.predecessor is not None
-    order = found.order.tolist()
-    names = dict(zip(order, graph.names(found.order), strict=True))
-    parents = dict(zip(order, found.predecessor[found.order].tolist(), strict=True))
+    assert search.predecessor is not None
+    order = search.order.tolist()
+    names = dict(zip(order, graph.names(search.order), strict=True))
+    parents = dict(zip(order, search.predecessor[search.order].tolist(), strict=True))
     known: dict[int, list[Any]] = {}
     for number in order:
         waiting = []
@@ -80,15 +80,15 @@ def to_paths(graph: BackendGraph, found: Found) -> dict[Any, list[Any]]:
     return {names[number]: known[number] for number in order}
 
 
-def _path_to(graph: BackendGraph, found: Found, target: int) -> tuple[Any, list[Any]]:
+def _path_to(graph: BackendGraph, search: Search, target: int) -> tuple[Any, list[Any]]:
     """Return the length and the path to a node. Raises HandBack if there is none."""
-    assert found.predecessor is not None
-    if target not in found.order:
+    assert search.predecessor is not None
+    if target not in search.order:
         raise HandBack("there is no path")
     path = [target]
-    while found.predecessor[path[-1]] >= 0:
-        path.append(int(found.predecessor[path[-1]]))
-    return found.distance[target].item(), graph.names(np.array(path[::-1]))
+    while search.predecessor[path[-1]] >= 0:
+        path.append(int(search.predecessor[path[-1]]))
+    return search.distance[target].item(), graph.names(np.array(path[::-1]))
 
 
 def between(graph: BackendGraph, source: Any, target: Any, weight: Any) -> tuple[Any, list[Any]]:
@@ -123,13 +123,13 @@ def _from(
 ) -> tuple[Any, Any]:
     """Return all distances and paths from these nodes, or those of the target."""
     if target is None:
-        found = find(graph, numbers, weight, paths=True, cutoff=cutoff)
-        return to_lengths(graph, found), to_paths(graph, found)
+        search = find(graph, numbers, weight, paths=True, cutoff=cutoff)
+        return to_lengths(graph, search), to_paths(graph, search)
     last = graph.number(target)
     if last in numbers:
         return 0, [target]
-    found = find(graph, numbers, weight, paths=True, cutoff=cutoff, targets=[last])
-    return _path_to(graph, found, last)
+    search = find(graph, numbers, weight, paths=True, cutoff=cutoff, targets=[last])
+    return _path_to(graph, search, last)
 
 
 @handing_back
@@ -210,18 +210,19 @@ def _of_all(
     names = graph.names(np.arange(len(graph)))
     options = {"predecessors": paths, "cutoff": cutoff}
 
-    def results(begun: list[Found]) -> Iterator[Any]:
-        for first in range(0, len(names), batch):
+    def results(begun: list[Search]) -> Iterator[Any]:
+        yield names[0], form(graph, begun[0])
+        for first in range(1, len(names), batch):
             sources = list(range(first, min(first + batch, len(names))))
-            found = begun if first == 0 else _search(searched, sources, **options)
-            yield from zip(names[first:], (form(graph, each) for each in found), strict=False)
+            for source, each in zip(sources, _search(searched, sources, **options), strict=True):
+                yield names[source], form(graph, each)
 
-    # The first searches tell whether lengths fit, before anything is yielded.
-    return results(list(_search(searched, list(range(min(batch, len(names)))), **options)))
+    # The first search tells whether lengths fit, before anything is yielded.
+    return results(list(_search(searched, [0], **options)))
 
 
-def _both(graph: BackendGraph, found: Found) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
-    return to_lengths(graph, found), to_paths(graph, found)
+def _both(graph: BackendGraph, search: Search) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
+    return to_lengths(graph, search), to_paths(graph, search)
 
 
 @handing_back

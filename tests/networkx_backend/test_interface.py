@@ -1,5 +1,8 @@
 """Conversion, the cache, when the backend is taken, and graphs of mgraph given to NetworkX."""
 
+import collections
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -163,3 +166,106 @@ def test_an_empty_graph(kind):
                 found.append(type(error))
         assert found[0] == found[1]
     assert isinstance(backend.convert_from_nx(kind()), graphs.ConvertedGraph)
+
+
+@pytest.mark.usefixtures("preferred")
+def test_views_are_never_kept():
+    graph = random_graph()
+    views = [graph.subgraph(range(2900)), graph.copy(as_view=True), graph.to_directed(as_view=True)]
+    for view in views:
+        for where in ({}, {"backend": "mgraph"}):
+            networkx.single_source_shortest_path_length(view, 0, **where)
+    graph.remove_edges_from([edge for edge in graph.edges if 0 in edge])
+    for view in views:
+        for where in ({}, {"backend": "mgraph"}):
+            assert networkx.single_source_shortest_path_length(view, 0, **where) == {0: 0}
+
+
+def test_undirected_views_whose_arcs_differ():
+    directed = networkx.DiGraph([(0, 1, {"weight": 1}), (1, 0, {"weight": 5})])
+    view = directed.to_undirected(as_view=True)
+    for source in (0, 1):
+        lengths = [
+            networkx.single_source_dijkstra_path_length(view, source, backend=where)
+            for where in ("mgraph", "networkx")
+        ]
+        assert lengths[0] == lengths[1]
+
+
+def test_reading_does_not_change_a_graph_of_other_mappings():
+    class Listed(networkx.Graph):
+        def edge_attr_dict_factory(self):
+            return collections.defaultdict(list)
+
+    graph = Listed([(0, 1), (1, 2)])
+    assert networkx.dijkstra_path_length(graph, 0, 2, backend="mgraph") == 2
+    assert all(not data for *_, data in graph.edges(data=True))
+
+
+@pytest.mark.usefixtures("preferred")
+def test_searches_nearby_are_networkxs():
+    graph = random_graph()
+    networkx.single_source_shortest_path_length(graph, 0, cutoff=1)
+    networkx.single_source_dijkstra(graph, 0, None, 5)
+    networkx.descendants_at_distance(graph, 0, 1)
+    next(networkx.bfs_edges(graph, 0, depth_limit=1))
+    assert not is_read(graph)
+
+
+@pytest.mark.parametrize("terminals", [[0], [0, "none of them"], [0, 39], iter([0, 5])])
+def test_own_options_of_a_steiner_tree_that_is_networkxs(terminals):
+    graph = networkx.path_graph(40)
+    graph.remove_edge(20, 21)
+    graph.add_edge(1, 2, weight=-1)
+    steiner_tree, outcomes = networkx.approximation.steiner_tree, []
+    for options in ({}, {"improve": True, "time_limit": 1.0, "backend": "mgraph"}):
+        try:
+            outcomes.append(set(steiner_tree(graph, copy.copy(terminals), **options)))
+        except Exception as error:
+            outcomes.append(type(error))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_limits_of_any_size():
+    graph = networkx.path_graph(40)
+    for limit in (float("-inf"), float("inf"), 10**400, -(10**400)):
+        ours, theirs = (
+            networkx.single_source_shortest_path_length(graph, 0, cutoff=limit, backend=where)
+            for where in ("mgraph", "networkx")
+        )
+        assert ours == theirs
+    assert networkx.descendants_at_distance(graph, 0, 10**400, backend="mgraph") == set()
+
+
+def test_iterators_are_of_the_graph_as_it_was():
+    graph = networkx.path_graph(200)
+    lengths = networkx.all_pairs_shortest_path_length(graph, backend="mgraph")
+    next(lengths)
+    graph.remove_nodes_from(range(3, 200))
+    assert len(dict(lengths)[150]) == 200
+
+
+def test_a_kept_graph_is_pickled_without_its_arrays():
+    graph = random_graph(300, 3000)
+    networkx.single_source_dijkstra(graph, 0, backend="mgraph")
+    assert is_read(graph)
+    again = pickle.loads(pickle.dumps(graph))
+    assert len(pickle.dumps(graph)) < 1.1 * len(pickle.dumps(graph.copy()))
+    assert networkx.single_source_dijkstra(again, 0, backend="mgraph")
+
+
+def test_parallel_arcs_of_a_graph_of_mgraph():
+    edges = EdgeList([0, 0, 1], [1, 1, 2], [4, 2, 3])
+    graph = mgraph.from_edges(edges, directed=False, merge=False, backend="cpu")
+    assert networkx.is_tree(graph)
+    assert networkx.dijkstra_path_length(graph, 0, 2) == 5
+    assert networkx.minimum_spanning_tree(graph).to_edges().weight.tolist() == [2, 3]
+
+
+def test_weights_of_other_types_are_networkxs():
+    graph = networkx.path_graph(3)
+    for u, v in graph.edges:
+        graph[u][v]["weight"] = np.float32(0.1)
+    length = networkx.dijkstra_path_length(graph, 0, 2, backend="mgraph")
+    assert length == networkx.dijkstra_path_length(graph, 0, 2)
+    assert type(length) is np.float32
