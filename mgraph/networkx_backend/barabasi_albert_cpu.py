@@ -79,9 +79,9 @@ def _draw_set(repeated, count, m, state, table, spare):
         table[slot] = key
         used += 1
         if used * 5 >= mask * 3:
-            wanted = used * 2 if used > MANY else used * 4
+            exceeded = used * 2 if used > MANY else used * 4
             size = SMALLEST_TABLE
-            while size <= wanted:
+            while size <= exceeded:
                 size *= 2
             spare[:size] = -1
             for i in range(mask + 1):

@@ -67,7 +67,7 @@ _BY_PREFIX = {
 }
 
 
-# Where the limit stands among the arguments; its name is in the next line.
+# The position of the limit among the arguments; ``_LIMITS`` are its names.
 _LIMIT_AT = {
     "all_pairs_dijkstra": 1, "all_pairs_dijkstra_path": 1, "all_pairs_dijkstra_path_length": 1,
     "all_pairs_shortest_path": 1, "all_pairs_shortest_path_length": 1, "bfs_edges": 3,
@@ -85,7 +85,7 @@ SMALLEST = 30  # nodes; below it a graph has too few edges for any function
 
 @functools.cache
 def _of_function(name: str) -> BreakEven:
-    return next(found for prefix, found in _BY_PREFIX.items() if name.startswith(prefix))
+    return next(edges for prefix, edges in _BY_PREFIX.items() if name.startswith(prefix))
 
 
 def break_even(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> BreakEven:

@@ -17,8 +17,8 @@ def _of(graph: BackendGraph, directed: bool) -> Components:
     return components.connected_components(graph.search_graph(None)).to_cpu()
 
 
-def _sets(graph: BackendGraph, found: Components) -> Iterator[set[Any]]:
-    labels = np.asarray(found.labels)
+def _sets(graph: BackendGraph, result: Components) -> Iterator[set[Any]]:
+    labels = np.asarray(result.labels)
     members = np.argsort(labels, kind="stable")  # a label is the component's first node
     names = graph.names(members)
     ends = np.flatnonzero(np.diff(labels[members], append=-1)) + 1
@@ -85,8 +85,8 @@ def _count_edges(graph: BackendGraph) -> int:
 @handing_back
 def is_forest(graph: BackendGraph) -> bool:
     """Whether the graph has no cycle, whatever the direction of its edges."""
-    found = _of(graph, graph.is_directed())
-    return len(graph) - found.num_components == _count_edges(graph)
+    result = _of(graph, graph.is_directed())
+    return len(graph) - result.num_components == _count_edges(graph)
 
 
 @handing_back

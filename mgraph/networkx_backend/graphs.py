@@ -108,6 +108,11 @@ class BackendGraph(abc.ABC):
         kept = np.ones(heads.size, bool) if self.is_directed() else heads >= self.tails
         return np.flatnonzero(kept)
 
+    @property
+    def edge_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of the edges, in the order of ``graph.edges``; parallel ones count once."""
+        return self.tails[self.edge_arcs], self.rows[1][self.edge_arcs]
+
 
 class ConvertedGraph(BackendGraph):
     """A NetworkX graph: its nodes are numbered in their order.
@@ -223,7 +228,7 @@ class ConvertedGraph(BackendGraph):
             return Graph.unchecked(indptr, heads, None, directed, symmetric=not directed)
         if not self.is_multigraph():
             weights = to_weights(self.edge_weights(weight))
-            edges = EdgeList(self.tails[self.edge_arcs], heads[self.edge_arcs], weights)
+            edges = EdgeList(*self.edge_ends, weights)
             return from_edges(edges, len(self), directed=directed, backend="cpu")
         edges = EdgeList(self.tails, heads, to_weights(self._minimum_weights(weight)))
         return from_edges(edges, len(self), backend="cpu")

@@ -64,8 +64,7 @@ class Chosen(NamedTuple):
 
 def _choose(graph: ConvertedGraph, minimum: bool, weight: Any, ignore_nan: Any) -> Chosen:
     """Find the forest."""
-    arcs = graph.edge_arcs
-    src, dst = graph.tails[arcs], graph.rows[1][arcs]
+    src, dst = graph.edge_ends
     data, keys = [], []
     if graph.is_multigraph():
         adjacency, ends = graph.networkx._adj, zip(graph.names(src), graph.names(dst), strict=True)
@@ -137,8 +136,7 @@ def _choose_native(
     graph: NativeGraph, minimum: bool, weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the forest's ends, and its edges by number."""
-    arcs = graph.edge_arcs
-    src, dst = graph.tails[arcs], graph.rows[1][arcs]
+    src, dst = graph.edge_ends
     chosen = _forest(src, dst, _rank(graph.edge_weights(weight), minimum), len(graph))
     return src[chosen], dst[chosen], chosen
 

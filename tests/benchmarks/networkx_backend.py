@@ -15,19 +15,11 @@ import statistics
 import time
 
 import networkx
-import numpy as np
+
+from tests.networkx_backend.strategies import random_graph
 
 OTHERS = "parallel", "cugraph"
 SLOW_SECONDS = 5.0  # from which on one run is enough
-
-
-def make(edges):
-    n, random = max(8, edges // 8), np.random.default_rng(1)
-    graph = networkx.Graph()
-    graph.add_nodes_from(range(n))
-    ends, weights = random.integers(0, n, (2, edges)), random.integers(1, 100, edges)
-    graph.add_weighted_edges_from(zip(*ends.tolist(), weights.tolist(), strict=True))
-    return graph
 
 
 def cases(graph):
@@ -95,7 +87,8 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     networkx.config.warnings_to_ignore.add("cache")
-    graph = make(int(options.edges))
+    edges = int(options.edges)
+    graph = random_graph(max(8, edges // 8), edges)
     only = set(filter(None, options.only.split(",")))
     others = [name for name in OTHERS if name in networkx.utils.backends.backends]
     print(f"{graph}")

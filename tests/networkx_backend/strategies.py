@@ -1,6 +1,7 @@
 """NetworkX graphs of all classes, with nodes and weights of all sorts."""
 
 import networkx
+import numpy as np
 from hypothesis import strategies as st
 
 CLASSES = networkx.Graph, networkx.DiGraph, networkx.MultiGraph, networkx.MultiDiGraph
@@ -37,6 +38,16 @@ def graphs(draw, classes=CLASSES, kinds=tuple(WEIGHTS), min_nodes=0):
     for u, v in draw(st.lists(st.tuples(node, node), max_size=20)):
         attributes = {"weight": draw(weight)} if draw(st.integers(0, 4)) else {"other": 1}
         graph.add_edge(u, v, **attributes)
+    return graph
+
+
+def random_graph(n=3000, m=60_000, seed=1):
+    """An undirected graph with weights from 1 to 99."""
+    random = np.random.default_rng(seed)
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(n))
+    ends, weights = random.integers(0, n, (2, m)), random.integers(1, 100, m)
+    graph.add_weighted_edges_from(zip(*ends.tolist(), weights.tolist(), strict=True))
     return graph
 
 

@@ -15,7 +15,7 @@ from mgraph import EdgeList
 from mgraph.networkx_backend import graphs
 from mgraph.networkx_backend.info import FUNCTIONS
 from mgraph.networkx_backend.interface import backend
-from tests.networkx_backend.strategies import CLASSES
+from tests.networkx_backend.strategies import CLASSES, random_graph
 
 
 @pytest.fixture(autouse=True)
@@ -33,15 +33,6 @@ def preferred():
     networkx.config.backend_priority = ["mgraph"]
     yield
     networkx.config.backend_priority = priority
-
-
-def random_graph(n=3000, m=60_000, seed=1):
-    random = np.random.default_rng(seed)
-    graph = networkx.Graph()
-    graph.add_nodes_from(range(n))
-    ends, weights = random.integers(0, n, (2, m)), random.integers(1, 100, m)
-    graph.add_weighted_edges_from(zip(*ends.tolist(), weights.tolist(), strict=True))
-    return graph
 
 
 def is_read(graph):
