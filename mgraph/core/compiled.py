@@ -70,6 +70,11 @@ def compiled_without_counts(function: Callable[..., Any]) -> Any:
     return _prepare(numba.njit(nogil=True, _nrt=False)(function))
 
 
+def compiled_with_gil(function: Callable[..., Any]) -> Any:
+    """Apply ``compiled`` to a function that calls functions of Python's own: it keeps the GIL."""
+    return _prepare(numba.njit(function))
+
+
 def compiled_when_hot(function: Callable[..., Any]) -> Any:
     """Apply ``compiled``, but let Python's interpreter run the function as long as that is cheaper.
 
@@ -172,7 +177,7 @@ def _digest(names: dict[str, Any]) -> str:
     if file not in _digests:
         parts = [Path(file).read_text(encoding="utf-8")]
         for name, value in names.items():
-            function = getattr(value, "py_func", value)  # of a function that Numba compiled
+            function = getattr(value, "py_func", getattr(value, "_defn", value))  # Numba's
             if isinstance(value, int | float | np.generic):
                 parts.append(f"{name} = {value!r}")
             elif isinstance(function, FunctionType) and _same_package(function.__globals__, names):

@@ -6,14 +6,11 @@ calls the operating system's and the device's functions by their addresses.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from mgraph.core import cancellation
+from mgraph.core.c_functions import call
 from mgraph.core.compiled import compiled
 
 
@@ -41,20 +38,6 @@ def copy_pieces(
     return bool(is_done)
 
 
-@intrinsic
-def _call(
-    typing_context: Any, function: Any, one: Any, two: Any, three: Any, four: Any
-) -> tuple[Any, Any]:
-    """Call the C function at an address; one that takes fewer arguments ignores the others."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64)
-        pointer = ir.FunctionType(word, [word] * 4).as_pointer()
-        return builder.call(builder.inttoptr(arguments[0], pointer), arguments[1:])
-
-    return types.int64(*[types.int64] * 5), generate
-
-
 @compiled
 def _copy_pieces(file, ranges, buffers, piece, stream, calls, cancel_flag):
     pread, copy, record, wait = calls
@@ -64,17 +47,17 @@ def _copy_pieces(file, ranges, buffers, piece, stream, calls, cancel_flag):
         while done < size and not cancel_flag[0]:
             address, event = buffers[used % len(buffers)]
             count, used = min(piece, size - done), used + 1
-            if np.int32(_call(wait, event, 0, 0, 0)):
+            if np.int32(call(wait, event, 0, 0, 0)):
                 return False
             read = 0
             while read < count:
-                more = _call(pread, file, address + read, count - read, first + done + read)
+                more = call(pread, file, address + read, count - read, first + done + read)
                 if more <= 0:
                     return False
                 read += more
-            if np.int32(_call(copy, target + done, address, count, stream)):
+            if np.int32(call(copy, target + done, address, count, stream)):
                 return False
-            if np.int32(_call(record, event, stream, 0, 0)):
+            if np.int32(call(record, event, stream, 0, 0)):
                 return False
             done += count
     return True

@@ -7,7 +7,8 @@ import numpy as np
 
 from mgraph.components import connected_components as components
 from mgraph.components.result import Components
-from mgraph.networkx_backend.graphs import BackendGraph, HandBack, handing_back
+from mgraph.networkx_backend.graphs import BackendGraph, handing_back
+from mgraph.networkx_backend.hand_back import HandBack
 
 
 def _of(graph: BackendGraph, directed: bool) -> Components:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
-from mgraph.networkx_backend.graphs import networkx_function
+from mgraph.networkx_backend.hand_back import networkx_function
 
 MAX_EDGES = 1 << 30  # whose ends NetworkX's generator draws with words of 32 bits
 

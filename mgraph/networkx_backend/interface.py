@@ -27,7 +27,7 @@ class Backend:
     @staticmethod
     def convert_from_nx(graph: Any, **options: Any) -> Any:
         """Return a graph of this backend; the same one for all attributes of a graph."""
-        from mgraph.networkx_backend.graphs import ConvertedGraph
+        from mgraph.networkx_backend.converted import ConvertedGraph
 
         cache = getattr(graph, "__networkx_cache__", None) or {}
         for known in cache.get("backends", {}).get("mgraph", {}).values():
@@ -39,7 +39,7 @@ class Backend:
     def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
         """Return a graph as one of NetworkX, and other results as they are."""
         from mgraph.core.graph import Graph
-        from mgraph.networkx_backend.graphs import ConvertedGraph
+        from mgraph.networkx_backend.converted import ConvertedGraph
 
         if isinstance(result, ConvertedGraph):
             return result.networkx

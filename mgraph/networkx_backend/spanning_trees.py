@@ -5,22 +5,22 @@ equal, so that there is one forest of least ranks, whatever finds it.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.networkx_backend.converted import ConvertedGraph
 from mgraph.networkx_backend.graphs import (
     BackendGraph,
-    ConvertedGraph,
-    HandBack,
     NativeGraph,
     handing_back,
-    to_numbers,
     without_collector,
 )
+from mgraph.networkx_backend.hand_back import HandBack
+from mgraph.networkx_backend.weights import to_numbers
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 
 ALGORITHMS = "kruskal", "prim", "boruvka"
@@ -53,33 +53,27 @@ def _check(graph: BackendGraph, algorithm: Any) -> None:
         raise HandBack("NetworkX's Borůvka refuses parallel edges")
 
 
-class Chosen(NamedTuple):
-    """The forest's edges, in order: ends by number, and attributes and, of a multigraph, keys."""
-
-    src: np.ndarray
-    dst: np.ndarray
-    data: list[dict[Any, Any]]
-    keys: list[Any]
-
-
-def _choose(graph: ConvertedGraph, minimum: bool, weight: Any, ignore_nan: Any) -> Chosen:
-    """Find the forest."""
+def _choose(graph: ConvertedGraph, minimum: bool, weight: Any, ignore_nan: Any) -> list[list[Any]]:
+    """Return the forest's edges in order: both ends, and keys of a multigraph."""
     src, dst = graph.edge_ends
-    data, keys = [], []
-    if graph.is_multigraph():
-        adjacency, ends = graph.networkx._adj, zip(graph.names(src), graph.names(dst), strict=True)
-        parallel = [adjacency[u][v] for u, v in ends]
-        counts = np.fromiter(map(len, parallel), np.int64, len(parallel))
-        src, dst = np.repeat(src, counts), np.repeat(dst, counts)
-        data = [each for edges in parallel for each in edges.values()]
-        keys = [key for edges in parallel for key in edges]
-        numbers = to_numbers([each.get(weight, 1) for each in data])
-    else:
-        data, numbers = graph.edge_data, graph.edge_weights(weight)
+    if not graph.is_multigraph():
+        order = _rank(graph.edge_weights(weight), minimum, ignore_nan)
+        chosen = _forest(src, dst, order, len(graph))
+        return [graph.names(src[chosen]), graph.names(dst[chosen]), []]
+    adjacency, ends = graph.networkx._adj, zip(graph.names(src), graph.names(dst), strict=True)
+    parallel = [adjacency[u][v] for u, v in ends]
+    counts = np.fromiter(map(len, parallel), np.int64, len(parallel))
+    src, dst = np.repeat(src, counts), np.repeat(dst, counts)
+    numbers = to_numbers([each.get(weight, 1) for edges in parallel for each in edges.values()])
     chosen = _forest(src, dst, _rank(numbers, minimum, ignore_nan), len(graph))
-    listed = chosen.tolist()
-    chosen_keys = [keys[edge] for edge in listed] if keys else []
-    return Chosen(src[chosen], dst[chosen], [data[edge] for edge in listed], chosen_keys)
+    keys = [key for edges in parallel for key in edges]
+    return [graph.names(src[chosen]), graph.names(dst[chosen]), [keys[i] for i in chosen.tolist()]]
+
+
+def _attributes(graph: Any, src: list[Any], dst: list[Any], keys: list[Any]) -> list[Any]:
+    """Return the attributes of edges of a NetworkX graph; keys: of a multigraph."""
+    edges = [graph._adj[u][v] for u, v in zip(src, dst, strict=True)]
+    return [e[key] for e, key in zip(edges, keys, strict=True)] if keys else edges
 
 
 def _spanning_edges(
@@ -88,16 +82,16 @@ def _spanning_edges(
 ) -> Iterator[tuple[Any, ...]]:  # fmt: skip
     """Yield the edges as NetworkX does."""
     _check(graph, algorithm)
+    columns: list[list[Any]]
     if isinstance(graph, NativeGraph):
         if data:
             raise HandBack("edges have their attributes in NetworkX's graph")
-        src, dst, _ = _choose_native(graph, minimum, weight)
-        return zip(graph.names(src), graph.names(dst), strict=True)
-    assert isinstance(graph, ConvertedGraph)
-    chosen = _choose(graph, minimum, weight, ignore_nan)
-    columns = [graph.names(chosen.src), graph.names(chosen.dst)]
-    columns += [chosen.keys] if keys and graph.is_multigraph() else []
-    columns += [chosen.data] if data else []
+        columns = list(map(graph.names, _choose_native(graph, minimum, weight)[:2]))
+    else:
+        assert isinstance(graph, ConvertedGraph)
+        src, dst, edge_keys = _choose(graph, minimum, weight, ignore_nan)
+        columns = [src, dst, edge_keys] if keys and edge_keys else [src, dst]
+        columns += [_attributes(graph.networkx, src, dst, edge_keys)] if data else []
     return zip(*columns, strict=True)
 
 

@@ -10,7 +10,8 @@ from mgraph.core.choices import SteinerMethod
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.errors import MgraphError
-from mgraph.networkx_backend.graphs import BackendGraph, HandBack, NativeGraph, handing_back
+from mgraph.networkx_backend.graphs import BackendGraph, NativeGraph, handing_back
+from mgraph.networkx_backend.hand_back import HandBack
 from mgraph.steiner import steiner_tree as steiner
 
 METHODS = None, "kou", "mehlhorn"

@@ -10,10 +10,10 @@ import numpy as np
 from mgraph.networkx_backend import breadth_first_cpu
 from mgraph.networkx_backend.graphs import (
     BackendGraph,
-    HandBack,
     handing_back,
     without_collector,
 )
+from mgraph.networkx_backend.hand_back import HandBack
 
 
 class Search(NamedTuple):

@@ -8,10 +8,10 @@ import numpy as np
 from mgraph.networkx_backend import unweighted
 from mgraph.networkx_backend.graphs import (
     BackendGraph,
-    HandBack,
     handing_back,
     without_collector,
 )
+from mgraph.networkx_backend.hand_back import HandBack
 from mgraph.shortest_paths.sssp import sssp
 
 BATCH_ARCS = 1 << 24  # arcs searched at a time where all nodes are sources

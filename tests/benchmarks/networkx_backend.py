@@ -3,14 +3,15 @@
     python -m tests.benchmarks.networkx_backend EDGES [--only NAME,…] [--repeats 3]
 
 A random graph of 8 edges per node, weights 1 to 99. For each function the median milliseconds of
-NetworkX, of nx-parallel and nx-cugraph where they are installed, and of mgraph: with reading the
-graph, and when an earlier call has read it; "auto" is a call with backend_priority = ["mgraph"].
-On a machine with a GPU mgraph takes it where it is faster.
+NetworkX; of nx-parallel and nx-cugraph, where they are installed and have the function, with
+reading the graph; and of mgraph, with reading, and when an earlier call has read it. "auto" is a
+call with backend_priority = ["mgraph"]. On a machine with a GPU mgraph takes it where it is faster.
 """
 
 import argparse
 import functools
 import gc
+import math
 import statistics
 import time
 
@@ -19,6 +20,7 @@ import networkx
 from tests.networkx_backend.strategies import random_graph
 
 OTHERS = "parallel", "cugraph"
+ALL_PAIRS_NODES = 1500
 SLOW_SECONDS = 5.0  # from which on one run is enough
 
 
@@ -33,6 +35,11 @@ def cases(graph):
         return list(function(*args, **kwargs))
 
     partial, nx = functools.partial, networkx
+    all_pairs = {
+        name: partial(listed, getattr(nx, name), graph)
+        for name in ("all_pairs_dijkstra_path_length", "all_pairs_shortest_path_length")
+        if n <= ALL_PAIRS_NODES
+    }
     return {
         "minimum_spanning_tree": partial(nx.minimum_spanning_tree, graph),
         "minimum_spanning_edges": partial(listed, nx.minimum_spanning_edges, graph, data=False),
@@ -59,6 +66,7 @@ def cases(graph):
         "is_connected": partial(nx.is_connected, graph),
         "is_forest": partial(nx.is_forest, graph),
         "barabasi_albert_graph": partial(nx.barabasi_albert_graph, n, min(8, n - 1), seed=1),
+        **all_pairs,
     }
 
 
@@ -78,6 +86,11 @@ def milliseconds(call, repeats, before=lambda: None):
         if times[-1] > SLOW_SECONDS:
             break
     return 1000 * statistics.median(times)
+
+
+def to_text(time):
+    """A cell of the table."""
+    return "" if math.isnan(time) else f"{time:.3g}"
 
 
 def main():
@@ -103,15 +116,20 @@ def main():
         milliseconds(functools.partial(call, backend="mgraph"), 1)  # compiles
         times = [milliseconds(functools.partial(call, backend="networkx"), options.repeats)]
         for other in others:
-            clear()
-            times.append(milliseconds(functools.partial(call, backend=other), options.repeats))
+            known = networkx.utils.backends.backend_info[other]["functions"]
+            own = functools.partial(call, backend=other)
+            times.append(
+                milliseconds(own, options.repeats, clear)
+                if name.partition(",")[0] in known
+                else float("nan")
+            )
         ours = functools.partial(call, backend="mgraph")
         times.append(milliseconds(ours, options.repeats, clear))
         times.append(milliseconds(ours, options.repeats))
         with networkx.config.backend_priority(algos=["mgraph"], generators=["mgraph"]):
             times.append(milliseconds(call, options.repeats, clear))
         gains = [f"{times[0] / each:.3g}" for each in times[-3:-1]]
-        print(f"| `{name}` |", " | ".join(f"{each:.3g}" for each in times), end=" | ")
+        print(f"| `{name}` |", " | ".join(map(to_text, times)), end=" | ")
         print(" | ".join(gains), "|", flush=True)
 
 

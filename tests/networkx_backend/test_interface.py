@@ -12,7 +12,7 @@ import pytest
 
 import mgraph
 from mgraph import EdgeList
-from mgraph.networkx_backend import graphs
+from mgraph.networkx_backend.converted import ConvertedGraph
 from mgraph.networkx_backend.info import FUNCTIONS
 from mgraph.networkx_backend.interface import backend
 from tests.networkx_backend.strategies import CLASSES, random_graph
@@ -156,7 +156,7 @@ def test_an_empty_graph(kind):
             except networkx.NetworkXException as error:
                 found.append(type(error))
         assert found[0] == found[1]
-    assert isinstance(backend.convert_from_nx(kind()), graphs.ConvertedGraph)
+    assert isinstance(backend.convert_from_nx(kind()), ConvertedGraph)
 
 
 @pytest.mark.usefixtures("preferred")
