@@ -4,8 +4,7 @@ NetworkX draws with Python's ``random.Random``, a Mersenne Twister, and collects
 node in a set. In which order the set gives them decides what later nodes draw, so that here a table
 of the same slots stands for the set.
 
-Sources: M. Matsumoto, T. Nishimura, "Mersenne Twister" (1998); CPython, Objects/setobject.c, for
-the probing of slots.
+Source: CPython, Objects/setobject.c, for the probing of slots.
 """
 
 import random
@@ -14,40 +13,10 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.compiled import compiled
+from mgraph.networkx_backend.mersenne_twister_cpu import draw_below, drawing
 
-STATE_WORDS, SHIFT = 624, 397
-MATRIX, UPPER, LOWER = 0x9908B0DF, 0x80000000, 0x7FFFFFFF
 SMALLEST_TABLE, LINEAR_PROBES, PERTURB_SHIFT = 8, 9, 5
 MANY = 50_000  # above it a set's table grows by two, below by four
-
-
-@compiled
-def _next_word(state):
-    """Return the next 32 random bits. state: the generator's words, then its position."""
-    if state[STATE_WORDS] >= STATE_WORDS:
-        for i in range(STATE_WORDS):
-            word = (state[i] & UPPER) | (state[(i + 1) % STATE_WORDS] & LOWER)
-            mixed = state[(i + SHIFT) % STATE_WORDS] ^ (word >> 1)
-            state[i] = mixed ^ MATRIX if word & 1 else mixed
-        state[STATE_WORDS] = 0
-    word = state[state[STATE_WORDS]]
-    state[STATE_WORDS] += 1
-    word ^= word >> 11
-    word ^= (word << 7) & 0x9D2C5680
-    word ^= (word << 15) & 0xEFC60000
-    return (word ^ (word >> 18)) & 0xFFFFFFFF
-
-
-@compiled
-def _draw_below(state, limit):
-    """Return a random number below the limit, as ``random.Random._randbelow`` does."""
-    bits = 0
-    while limit >> bits:
-        bits += 1
-    number = _next_word(state) >> (32 - bits)
-    while number >= limit:
-        number = _next_word(state) >> (32 - bits)
-    return number
 
 
 @compiled
@@ -72,7 +41,7 @@ def _draw_set(repeated, count, m, state, table, spare):
     mask, used = SMALLEST_TABLE - 1, 0
     table[: mask + 1] = -1
     while used < m:
-        key = repeated[_draw_below(state, count)]
+        key = repeated[draw_below(state, count)]
         slot = _find_slot(table, mask, key)
         if table[slot] == key:
             continue
@@ -117,12 +86,11 @@ def draw_edges(n: int, m: int, generator: random.Random) -> tuple[np.ndarray, np
 
     1 <= m < n < 2^31 and 2 m (n - m) < 2^32.
     """
-    version, words, gauss = generator.getstate()
-    state = np.array(words, np.int64)
     edges = m * (n - m)
     src, dst = np.empty(edges, np.int32), np.empty(edges, np.int32)
     repeated: Any = np.empty(2 * edges, np.int32)
     slots = max(SMALLEST_TABLE, 1 << (4 * m).bit_length())
-    _grow(n, m, repeated, state, np.empty(slots, np.int64), np.empty(slots, np.int64), src, dst)
-    generator.setstate((version, tuple(state.tolist()), gauss))
+    table, spare = np.empty(slots, np.int64), np.empty(slots, np.int64)
+    with drawing(generator) as state:
+        _grow(n, m, repeated, state, table, spare, src, dst)
     return src, dst

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from mgraph.networkx_backend.info import MODULES
+
 
 class BreakEven(NamedTuple):
     """Edges from which on a function pays; -1: it never does.
@@ -35,11 +37,12 @@ STEINER = BreakEven(200_000, 5_000, 2_000)
 BETWEEN_TWO = BreakEven(-1, -1, 50_000)
 BY_WEIGHT_BETWEEN_TWO = BreakEven(-1, -1, -1)
 LAYERS = BreakEven(-1, -1, 3_000)  # who asks for layers often stops after a few
-# Searches up to a cutoff or depth visit few nodes as well.
+# Searches up to a cutoff or depth, or with a heuristic, visit few nodes as well.
 NEARBY = BreakEven(-1, -1, -1)
 
 _BY_PREFIX = {
     "all_pairs_": ALL_PAIRS,
+    "astar_": DIJKSTRA,
     "bfs_layers": LAYERS,
     "bfs_": TRAVERSALS,
     "bidirectional_dijkstra": BY_WEIGHT_BETWEEN_TWO,
@@ -67,7 +70,7 @@ _BY_PREFIX = {
 }
 
 
-# The position of the limit among the arguments; ``_LIMITS`` are its names.
+# The position of the limit, or of a heuristic, among the arguments; ``_LIMITS`` are its names.
 _LIMIT_AT = {
     "all_pairs_dijkstra": 1, "all_pairs_dijkstra_path": 1, "all_pairs_dijkstra_path_length": 1,
     "all_pairs_shortest_path": 1, "all_pairs_shortest_path_length": 1, "bfs_edges": 3,
@@ -77,8 +80,9 @@ _LIMIT_AT = {
     "single_source_dijkstra_path": 2, "single_source_dijkstra_path_length": 2,
     "single_source_shortest_path": 2, "single_source_shortest_path_length": 2,
     "single_target_shortest_path": 2, "single_target_shortest_path_length": 2,
+    "astar_path": 3, "astar_path_length": 3,
 }  # fmt: skip
-_LIMITS = "cutoff", "depth_limit"
+_LIMITS = "cutoff", "depth_limit", "heuristic"
 _ARCS = "mgraph_arcs"  # the key in NetworkX's cache
 SMALLEST = 30  # nodes; below it a graph has too few edges for any function
 
@@ -104,7 +108,7 @@ def break_even(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> B
 
 def pays(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
     """Return whether a call is faster here, or a sentence that says why it is not."""
-    if name == "barabasi_albert_graph":
+    if name in MODULES["generators"]:
         return True
     graph = args[0] if args else kwargs["G"]
     if len(graph) < SMALLEST:

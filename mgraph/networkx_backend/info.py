@@ -4,6 +4,7 @@ from typing import Any
 
 # By module: functions, and what differs from NetworkX's own, for the pages of NetworkX.
 _SAME_LENGTH = "Of several shortest paths it may be another one."
+_SAME_EDGES = "The result is an mgraph.Graph, with NetworkX's edges for a seed."
 _SAME_WEIGHT = "The edges are those of NetworkX's Kruskal for each algorithm."
 MODULES: dict[str, dict[str, str]] = {
     "components": {
@@ -18,7 +19,9 @@ MODULES: dict[str, dict[str, str]] = {
         "weakly_connected_components": "",
     },
     "generators": {
-        "barabasi_albert_graph": "The result is an mgraph.Graph, with NetworkX's edges for a seed.",
+        "barabasi_albert_graph": _SAME_EDGES,
+        "fast_gnp_random_graph": _SAME_EDGES,
+        "gnm_random_graph": _SAME_EDGES,
     },
     "spanning_trees": {
         "maximum_spanning_edges": _SAME_WEIGHT,
@@ -50,6 +53,8 @@ MODULES: dict[str, dict[str, str]] = {
         "all_pairs_dijkstra": _SAME_LENGTH,
         "all_pairs_dijkstra_path": _SAME_LENGTH,
         "all_pairs_dijkstra_path_length": "",
+        "astar_path": _SAME_LENGTH,
+        "astar_path_length": "",
         "bidirectional_dijkstra": _SAME_LENGTH,
         "dijkstra_path": _SAME_LENGTH,
         "dijkstra_path_length": "",

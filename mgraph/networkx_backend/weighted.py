@@ -1,5 +1,6 @@
 """Shortest paths by weights. Distances ascend in the dicts that are returned."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import numpy as np
 from mgraph.networkx_backend import unweighted
 from mgraph.networkx_backend.graphs import (
     BackendGraph,
+    NativeGraph,
     handing_back,
     without_collector,
 )
@@ -199,6 +201,35 @@ def bidirectional_dijkstra(
 ) -> tuple[Any, list[Any]]:
     """The length and the nodes of a shortest path between two nodes."""
     return between(graph, source, target, weight)
+
+
+@handing_back
+def astar_path(
+    graph: BackendGraph, source: Any, target: Any, heuristic: Any = None, weight: Any = "weight", *,
+    cutoff: Any = None,
+) -> list[Any]:  # fmt: skip
+    """A shortest path between two nodes."""
+    if heuristic is not None or cutoff is not None:
+        raise HandBack("which path NetworkX finds depends on the heuristic")
+    return between(graph, source, target, weight)[1]
+
+
+@handing_back
+def astar_path_length(
+    graph: BackendGraph, source: Any, target: Any, heuristic: Any = None, weight: Any = "weight", *,
+    cutoff: Any = None,
+) -> Any:  # fmt: skip
+    """The length of a shortest path between two nodes."""
+    if heuristic is not None or cutoff is not None:
+        raise HandBack("which path NetworkX finds depends on the heuristic")
+    length, path = between(graph, source, target, weight)
+    if isinstance(graph, NativeGraph):
+        return length
+    # By Python's sum, as in NetworkX, which rounds otherwise than a search does.
+    edges = [graph.networkx._adj[u][v] for u, v in itertools.pairwise(path)]
+    if graph.is_multigraph():
+        return sum(min(data.get(weight, 1) for data in parallel.values()) for parallel in edges)
+    return sum(data.get(weight, 1) for data in edges)
 
 
 def _of_all(

@@ -164,6 +164,32 @@ def test_dijkstra(graph, data):
         assert length == pytest.approx(other, rel=1e-12, nan_ok=True)
 
 
+@given(graphs(), st.data())
+@settings(deadline=None, max_examples=150)
+def test_astar(graph, data):
+    source, target = (nodes_of(data.draw, graph) for _ in range(2))
+    options = {
+        "weight": data.draw(st.sampled_from(["weight", "weight", "other", lambda u, v, data: 2])),
+        "heuristic": data.draw(st.sampled_from([None, None, lambda u, v: 0.5])),
+        "cutoff": data.draw(st.sampled_from([None, None, 2])),
+    }
+    (ours, length), (theirs, other) = (
+        [
+            outcome(function, graph, source, target, **options, backend=where)
+            for function in (networkx.astar_path, networkx.astar_path_length)
+        ]
+        for where in ("mgraph", "networkx")
+    )
+    if isinstance(theirs, type) or isinstance(ours, type):
+        assert ours == theirs
+        assert length == other
+        return
+    assert (ours[0], ours[-1]) == (theirs[0], theirs[-1])
+    assert type(length) is type(other)
+    assert length == pytest.approx(other, rel=1e-12, nan_ok=True)
+    assert length == pytest.approx(length_of(graph, ours, options["weight"]), nan_ok=True)
+
+
 @given(graphs(kinds=("small", "int", "mixed")), st.data())
 @settings(deadline=None, max_examples=150)
 def test_the_general_functions(graph, data):
@@ -249,19 +275,47 @@ def test_steiner_trees_are_no_heavier(graph, data):
         assert all(graph.has_edge(*edge) for edge in ours.edges)
 
 
+def check_generator(name, *args, **kwargs):
+    """That both draw the same graph, and leave Python's generator in the same state."""
+    states, found = [], []
+    for where in ("mgraph", "networkx"):
+        random.seed(99)
+        found.append(outcome(getattr(networkx, name), *args, **kwargs, backend=where))
+        states.append(random.random())
+    ours, theirs = found
+    if isinstance(ours, type) or isinstance(theirs, type):
+        assert ours == theirs
+        return
+    assert states[0] == states[1]
+    converted = backend.convert_to_nx(ours)
+    assert type(converted) is type(theirs)
+    assert converted._adj == theirs._adj
+
+
 @pytest.mark.parametrize("seed", [0, 1, 7, None])
 @pytest.mark.parametrize(("n", "m"), [(2, 1), (60, 1), (300, 4), (200, 37), (900, 300)])
 def test_barabasi_albert_graphs_are_networkxs(n, m, seed):
-    states = []
-    found = []
-    for where in ("mgraph", "networkx"):
-        random.seed(99)
-        graph = networkx.barabasi_albert_graph(n, m, seed=seed, backend=where)
-        states.append(random.random())
-        found.append(graph)
-    ours, theirs = found
-    assert states[0] == states[1]
-    assert backend.convert_to_nx(ours)._adj == theirs._adj
+    check_generator("barabasi_albert_graph", n, m, seed=seed)
+
+
+SEEDS = st.one_of(st.none(), st.integers(0, 1 << 40))
+
+
+@given(st.integers(0, 60), st.integers(-1, 900), SEEDS, st.booleans())
+@settings(deadline=None)
+def test_random_graphs_of_m_edges_are_networkxs(n, m, seed, directed):
+    check_generator("gnm_random_graph", n, m, seed=seed, directed=directed)
+
+
+@given(
+    st.integers(0, 300),
+    st.one_of(st.floats(-0.1, 1.1), st.sampled_from([1e-12, 1e-17, 0.002, 1])),
+    SEEDS,
+    st.booleans(),
+)
+@settings(deadline=None)
+def test_random_graphs_of_likely_edges_are_networkxs(n, p, seed, directed):
+    check_generator("fast_gnp_random_graph", n, p, seed=seed, directed=directed)
 
 
 def test_each_function_is_there():

@@ -16,6 +16,7 @@ FILES = [
     "algorithms/approximation/tests/test_steinertree.py",
     "algorithms/components/tests/test_connected.py",
     "algorithms/components/tests/test_weakly_connected.py",
+    "algorithms/shortest_paths/tests/test_astar.py",
     "algorithms/shortest_paths/tests/test_generic.py",
     "algorithms/shortest_paths/tests/test_unweighted.py",
     "algorithms/shortest_paths/tests/test_weighted.py",
