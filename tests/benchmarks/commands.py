@@ -87,6 +87,9 @@ PAGES = {
     "python -m tests.benchmarks.networkx_backend EDGES": Tiny(
         f"{GPU}networkx_backend 300 --repeats 1"
     ),
+    "python -m tests.benchmarks.networkx_small": Tiny(
+        f"{GPU}networkx_small algorithms/components/tests/test_connected.py --repeats 1"
+    ),
     "python -m tests.benchmarks.networkx_suite": Tiny(
         f"{GPU}networkx_suite algorithms/components/tests/test_connected.py"
     ),
