@@ -1,0 +1,70 @@
+"""The documentation site: python -m sphinx -W -c docs . build/site
+
+Sphinx with the PyData theme, as NumPy, SciPy, NetworkX, Dask and cuGraph have it: numpydoc
+docstrings need no translation there, and search and fonts need no network. (MkDocs, and its theme
+Material, have ended their development.) The source folder is the repository, so that a page may
+link to a BENCHMARKS.md beside its code, and all links work in a clone as well.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from mgraph import __version__
+
+project, author = "mgraph", "the mgraph authors"
+copyright = author
+version = release = __version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+root_doc = "docs/index"
+include_patterns = [
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "cluster/*.md",
+    "cluster/**/*.md",
+    "docs/*.md",
+    "docs/*.rst",
+    "docs/*.ipynb",
+    "docs/**/*.md",
+    "docs/**/*.ipynb",
+    "docs/**/*.rst",
+    "mgraph/*/BENCHMARKS.md",
+    "workflows/README.md",
+]
+exclude_patterns = ["build", "docs/_*", ".venv", ".gpu", ".git"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # the tests run notebooks, and compare what they print
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc gives the types in words
+autodoc_member_order = "groupwise"
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"mgraph {version}"
+html_static_path = ["_static"]
+html_extra_path = ["_root"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "mgraph"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
