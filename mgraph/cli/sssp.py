@@ -286,7 +286,12 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
         paths.write_trace(options["trace"])
         click.echo(f"{pluralize(len(paths.trace), 'iteration')} in {options['trace']}")
     if options["plot"]:
-        mgraph.experiments.plot_profile(paths.trace, options["plot"])
+        title = f"{location}, source {source_name}: {paths.method} on the {paths.backend}"
+        if paths.method == "near_far":
+            title += f", delta {paths.trace['delta'][0]:,.4g}"
+        mgraph.experiments.plot_profile(
+            paths.trace, options["plot"], title=title, set_point=options["set_point"]
+        )
         click.echo(f"plot in {options['plot']}")
 
 

@@ -30,7 +30,6 @@ from mgraph.experiments.generator_plots import (
 )
 from mgraph.experiments.generator_plots import plot_dots as plot_dots
 from mgraph.experiments.generator_timing import generator_seconds as generator_seconds
-from mgraph.experiments.graph_drawing import plot_graph as plot_graph
 from mgraph.experiments.heap_paper_graphs import HEAP_PAPER_GRAPHS as HEAP_PAPER_GRAPHS
 from mgraph.experiments.heap_paper_graphs import MADE_HEAP_GRAPHS as MADE_HEAP_GRAPHS
 from mgraph.experiments.heap_paper_graphs import PaperGraph as PaperGraph
@@ -59,8 +58,10 @@ from mgraph.experiments.trace_plots import (
 from mgraph.experiments.trace_plots import plot_profile as plot_profile
 from mgraph.generators.copy_statistics import CopyStatistics as CopyStatistics
 from mgraph.io.figure import check_figure as check_figure
+from mgraph.io.figure import plot_theme as plot_theme
 from mgraph.io.folder import check_file as check_file
 from mgraph.io.folder import writing_file as writing_file
+from mgraph.io.graph_drawing import plot_graph as plot_graph
 from mgraph.io.steinlib import read_steinlib as read_steinlib
 from mgraph.io.vertex_lists import read_vertex_lists as read_vertex_lists
 from mgraph.knapsacks.pisinger import pisinger_instance as pisinger_instance

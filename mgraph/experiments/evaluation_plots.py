@@ -16,7 +16,7 @@ import pandas as pd
 
 from mgraph.errors import UsageError
 from mgraph.experiments.trace_plots import format_short
-from mgraph.io.figure import new_figure, save_figure
+from mgraph.io.figure import drawing, ink
 
 REFERENCE = "dijkstra"
 ON_GPU = ("auto", "node", "edge")
@@ -44,142 +44,174 @@ def steiner_speedups(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot_steiner_cases(
-    runs: pd.DataFrame, file: str | os.PathLike[str], *, title: str = ""
-) -> None:
+    runs: pd.DataFrame,
+    file: str | os.PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+    title: str = "",
+) -> Any:
     """Plot which cases there are: the terminals against the graph's arcs, by graph (figure 5a).
 
-    Graphs in folders, as SteinLib's (C/c01.stp), have one marker per folder.
+    Graphs in folders, as SteinLib's (C/c01.stp), have one marker per folder. file: also write the
+    figure there, as PNG, SVG or PDF. ax: the axes to draw on. Returns the axes. Raises UsageError
+    without matplotlib.
     """
-    figure, axes = new_figure()
-    groups = runs["graph"].map(lambda name: name.rpartition("/")[0] or name)
-    cases = runs.assign(graph=groups)[["graph", "m", "k"]].drop_duplicates()
-    marker = _markers(cases["graph"])
-    for name, rows in cases.groupby("graph", sort=False):
-        axes.plot(rows["m"], rows["k"], ls="", alpha=0.7, label=name, **marker[str(name)])
-    axes.set(xlabel="arcs", ylabel="terminals k", xscale="log", title=title)
-    axes.set_yscale("log", base=2)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    save_figure(figure, file)
+    with drawing(file, ax) as axes:
+        groups = runs["graph"].map(lambda name: name.rpartition("/")[0] or name)
+        cases = runs.assign(graph=groups)[["graph", "m", "k"]].drop_duplicates()
+        marker = _markers(cases["graph"])
+        for name, rows in cases.groupby("graph", sort=False):
+            axes.plot(rows["m"], rows["k"], ls="", alpha=0.7, label=name, **marker[str(name)])
+        axes.set(xlabel="arcs", ylabel="terminals k", xscale="log", title=title)
+        axes.set_yscale("log", base=2)
+        axes.legend()
+    return axes
 
 
 def plot_steiner_speedups(
-    runs: pd.DataFrame, file: str | os.PathLike[str], *, title: str = ""
-) -> None:
-    """Plot speed-ups against the graph's size, by k, and below against k, by graph (figure 5)."""
+    runs: pd.DataFrame,
+    file: str | os.PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+    title: str = "",
+) -> Any:
+    """Plot speed-ups against the graph's size, by k, and below against k, by graph (figure 5).
+
+    file: as in ``plot_steiner_cases``. ax: two rows of axes, a column for each of
+    ``steiner_speedups``. Returns the axes, as an array. Raises UsageError without matplotlib.
+    """
     speedups = steiner_speedups(runs)
-    figure, panes = new_figure(len(speedups.columns), 2, squeeze=False)
-    figure.set_size_inches(3.4 * len(speedups.columns) + 2, 8)
-    by_k: Any = speedups.groupby(level="k")
-    by_graph: Any = speedups.groupby(level=["graph", "n"], sort=False)
-    marker = _markers(runs["graph"])
-    for name, (above, below) in zip(speedups, panes.T, strict=True):
-        for index, (_, rows) in enumerate(by_k):
-            for graph, line in rows[name].groupby(level="graph"):
-                line = line.sort_index(level="m")
-                above.plot(
-                    line.index.get_level_values("m"), line, color=f"C{index}", **marker[graph]
+    columns = len(speedups.columns)
+    with drawing(
+        file, ax, columns=columns, rows=2, size=(3.4 * columns + 2, 8), squeeze=False
+    ) as panes:
+        figure = panes[0, 0].figure
+        by_k: Any = speedups.groupby(level="k")
+        by_graph: Any = speedups.groupby(level=["graph", "n"], sort=False)
+        marker = _markers(runs["graph"])
+        for name, (above, below) in zip(speedups, panes.T, strict=True):
+            for index, (_, rows) in enumerate(by_k):
+                for graph, line in rows[name].groupby(level="graph"):
+                    line = line.sort_index(level="m")
+                    above.plot(
+                        line.index.get_level_values("m"), line, color=f"C{index}", **marker[graph]
+                    )
+            for index, ((graph, _), rows) in enumerate(by_graph):
+                line = rows[name].sort_index(level="k")
+                below.plot(
+                    line.index.get_level_values("k"), line, color=f"C{index}", **marker[graph]
                 )
-        for index, ((graph, _), rows) in enumerate(by_graph):
-            line = rows[name].sort_index(level="k")
-            below.plot(line.index.get_level_values("k"), line, color=f"C{index}", **marker[graph])
-        above.set(title=name, xlabel="arcs", xscale="log")
-        below.set(xlabel="terminals k")
-        _set_binary_scale(below, by_k.groups)
-        for axes in (above, below):
-            axes.axhline(1, color="black", lw=0.8)
-    for group in (panes[:, :-1], panes[:, -1:]) if "edge over node" in speedups else (panes,):
-        _share_scale(group.flat)
-    for axes in panes[:, 0]:
-        axes.set_ylabel("speed-up")
-    above, below = panes[:, 0]
-    lines = [
-        above.plot([], [], color=f"C{index}", label=f"k = {k}")[0]
-        for index, k in _enumerate_keys(by_k)
-    ]
-    lines += _marker_handles(above, marker)
-    figure.legend(handles=lines, loc="outside right upper")
-    lines = [
-        below.plot([], [], color=f"C{index}", label=f"{graph} {n:,}", **marker[graph])[0]
-        for index, (graph, n) in _enumerate_keys(by_graph)
-    ]
-    figure.legend(handles=lines, title="graph, vertices", loc="outside right lower")
-    figure.suptitle(title)
-    save_figure(figure, file)
+            above.set(title=name, xlabel="arcs", xscale="log")
+            below.set(xlabel="terminals k")
+            _set_binary_scale(below, by_k.groups)
+            for axes in (above, below):
+                axes.axhline(1, color=ink(), lw=0.8)
+        for group in (panes[:, :-1], panes[:, -1:]) if "edge over node" in speedups else (panes,):
+            _share_scale(group.flat)
+        for axes in panes[:, 0]:
+            axes.set_ylabel("speed-up")
+        above, below = panes[:, 0]
+        lines = [
+            above.plot([], [], color=f"C{index}", label=f"k = {k}")[0]
+            for index, k in _enumerate_keys(by_k)
+        ]
+        lines += _marker_handles(above, marker)
+        figure.legend(handles=lines, loc="outside right upper")
+        lines = [
+            below.plot([], [], color=f"C{index}", label=f"{graph} {n:,}", **marker[graph])[0]
+            for index, (graph, n) in _enumerate_keys(by_graph)
+        ]
+        figure.legend(handles=lines, title="graph, vertices", loc="outside right lower")
+        if title:
+            figure.suptitle(title)
+    return panes
 
 
 def plot_steiner_parts(
     runs: pd.DataFrame,
-    file: str | os.PathLike[str],
+    file: str | os.PathLike[str] | None = None,
     *,
+    ax: Any = None,
     sizes: Sequence[int] = (),
     title: str = "",
-) -> None:
+) -> Any:
     """Plot the parts' mean times against vertices: a column per search, a row per k (figure 6).
 
-    sizes: the k to show, by default the minimum and the maximum.
+    sizes: the k to show, by default the minimum and the maximum. file: as in
+    ``plot_steiner_cases``. ax: as many axes. Returns the axes, as an array. Raises UsageError
+    without matplotlib.
     """
     sizes = sizes or sorted({runs["k"].min(), runs["k"].max()})
     searches = list(runs["search"].unique())
-    figure, panes = new_figure(len(searches), len(sizes), squeeze=False, sharex=True, sharey="row")
-    figure.set_size_inches(3.4 * len(searches) + 2, 3.6 * len(sizes) + 0.6)
-    marker = _markers(runs["graph"])
-    columns = [f"milliseconds_{part}" for part in PARTS]
-    for k, row in zip(sizes, panes, strict=True):
-        for search, axes in zip(searches, row, strict=True):
-            shown: Any = runs[(runs["k"] == k) & (runs["search"] == search)]
-            for graph, rows in shown.groupby("graph"):
-                mean = rows.groupby("n")[columns].mean()
-                for index, column in enumerate(columns):
-                    axes.plot(mean.index, mean[column], color=f"C{index}", **marker[graph])
-            name = "reference" if search == REFERENCE else search
-            axes.set(title=f"{name}, k = {k}", xscale="log")
-            axes.grid(alpha=0.3)
-        row[0].set(ylabel="ms per query", yscale="log")
-        row[0].yaxis.set_major_formatter(_format_tick)
-    for axes in panes[-1]:
-        axes.set_xlabel("vertices")
-    lines = [
-        panes[0, 0].plot([], [], color=f"C{index}", label=part.replace("_", " "))[0]
-        for index, part in enumerate(PARTS)
-    ]
-    figure.legend(handles=lines + _marker_handles(panes[0, 0], marker), loc="outside right upper")
-    figure.suptitle(title)
-    save_figure(figure, file)
+    size = 3.4 * len(searches) + 2, 3.6 * len(sizes) + 0.6
+    options = {"squeeze": False, "sharex": True, "sharey": "row"}
+    with drawing(file, ax, columns=len(searches), rows=len(sizes), size=size, **options) as panes:
+        figure = panes[0, 0].figure
+        marker = _markers(runs["graph"])
+        columns = [f"milliseconds_{part}" for part in PARTS]
+        for k, row in zip(sizes, panes, strict=True):
+            for search, axes in zip(searches, row, strict=True):
+                shown: Any = runs[(runs["k"] == k) & (runs["search"] == search)]
+                for graph, rows in shown.groupby("graph"):
+                    mean = rows.groupby("n")[columns].mean()
+                    for index, column in enumerate(columns):
+                        axes.plot(mean.index, mean[column], color=f"C{index}", **marker[graph])
+                name = "reference" if search == REFERENCE else search
+                axes.set(title=f"{name}, k = {k}", xscale="log")
+            row[0].set(ylabel="ms per query", yscale="log")
+            row[0].yaxis.set_major_formatter(_format_tick)
+        for axes in panes[-1]:
+            axes.set_xlabel("vertices")
+        lines = [
+            panes[0, 0].plot([], [], color=f"C{index}", label=part.replace("_", " "))[0]
+            for index, part in enumerate(PARTS)
+        ]
+        figure.legend(
+            handles=lines + _marker_handles(panes[0, 0], marker), loc="outside right upper"
+        )
+        if title:
+            figure.suptitle(title)
+    return panes
 
 
 def plot_steiner_gaps(
-    answers: pd.DataFrame, file: str | os.PathLike[str], *, title: str = ""
-) -> None:
+    answers: pd.DataFrame,
+    file: str | os.PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+    title: str = "",
+) -> Any:
     """Plot gaps to the optima, and times, against k. answers: class, k, search, gap, milliseconds.
 
     STAR's gaps are the reference's: all its searches find trees of the same cost. Classes stand
-    side by side where they share a k.
+    side by side where they share a k. file: as in ``plot_steiner_cases``. ax: two axes to draw on.
+    Returns the two axes. Raises UsageError without matplotlib.
     """
-    figure, (left, right) = new_figure(2)
-    figure.set_figwidth(12)
-    marker = _markers(answers["search"], ms=5, fillstyle="none", ls="")
-    classes = list(answers["class"].unique())
-    groups: Any = answers.groupby(["search", "class"], sort=False)
-    for (search, name), rows in groups:
-        index = classes.index(name)
-        k = rows["k"] * 1.08 ** (index - (len(classes) - 1) / 2)
-        if search not in ON_GPU:
-            left.plot(k, 100 * rows["gap"], color=f"C{index}", **marker[search])
-        right.plot(k, rows["milliseconds"], color=f"C{index}", **marker[search])
-    left.set(ylabel="gap to the optimum, %")
-    right.set(ylabel="ms per query", yscale="log")
-    right.yaxis.set_major_formatter(_format_tick)
-    for axes in (left, right):
-        axes.set(xlabel="terminals k", xscale="log")
-        axes.xaxis.set_major_formatter(_format_tick)
-        axes.grid(alpha=0.3)
-    lines = [
-        left.plot([], [], color=f"C{index}", label=name)[0] for index, name in enumerate(classes)
-    ]
-    figure.legend(handles=lines + _marker_handles(left, marker), loc="outside right upper")
-    figure.suptitle(title)
-    save_figure(figure, file)
+    with drawing(file, ax, columns=2, size=(12, 4.5)) as (left, right):
+        figure = left.figure
+        marker = _markers(answers["search"], ms=5, fillstyle="none", ls="")
+        classes = list(answers["class"].unique())
+        groups: Any = answers.groupby(["search", "class"], sort=False)
+        for (search, name), rows in groups:
+            index = classes.index(name)
+            k = rows["k"] * 1.08 ** (index - (len(classes) - 1) / 2)
+            if search not in ON_GPU:
+                left.plot(k, 100 * rows["gap"], color=f"C{index}", **marker[search])
+            right.plot(k, rows["milliseconds"], color=f"C{index}", **marker[search])
+        left.set(ylabel="gap to the optimum, %")
+        right.set(ylabel="ms per query", yscale="log")
+        right.yaxis.set_major_formatter(_format_tick)
+        for axes in (left, right):
+            axes.set(xlabel="terminals k", xscale="log")
+            axes.xaxis.set_major_formatter(_format_tick)
+        lines = [
+            left.plot([], [], color=f"C{index}", label=name)[0]
+            for index, name in enumerate(classes)
+        ]
+        figure.legend(handles=lines + _marker_handles(left, marker), loc="outside right upper")
+        if title:
+            figure.suptitle(title)
+    return np.array([left, right], object)
 
 
 def _markers(names: Iterable[str], **style: Any) -> dict[str, dict[str, Any]]:
@@ -196,7 +228,7 @@ def _marker_handles(axes: Any, marker: dict[str, dict[str, Any]]) -> list[Any]:
     if len(marker) < 2:
         return []
     return [
-        axes.plot([], [], color="black", label=name, **{**style, "ls": ""})[0]
+        axes.plot([], [], color=ink(), label=name, **{**style, "ls": ""})[0]
         for name, style in marker.items()
     ]
 
@@ -229,4 +261,3 @@ def _share_scale(panes: Iterable[Any]) -> None:
         axes.set_yscale("log" if high > 10 * low else "linear")
         axes.set_ylim(low, high)
         axes.yaxis.set_major_formatter(_format_tick)
-        axes.grid(alpha=0.3)

@@ -1,7 +1,7 @@
 """Plots of traces: the figures of the paper on self-tuning shortest paths, on any graph.
 
 Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm"
-(IPDPS 2018), figures 1, 2, 3 and 5. Parallelism is X2: here the arcs of an iteration's
+(IPDPS 2018), figures 1, 2, 3 and 5. Parallelism is the paper's X2: here the arcs of an iteration's
 frontier; the paper's text has them in one place and the vertices after advance in another. Where
 the trace has waves, iterations of many hops on a GPU, X2 is the arcs of all their hops, more than
 are relaxed at a time; the labels say so.
@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.io.figure import new_figure, save_figure
+from mgraph.io.figure import drawing, ink, label_curves, widen_flat
 
-ARCS = "X2: arcs per iteration"
-VERTICES = "X1: vertices per iteration"
+ARCS = "arcs per iteration"
+VERTICES = "vertices per iteration"
+_FEW = 40  # iterations that are seen one by one
 
 
 def _label(quantity: str, traces: Iterable[Any]) -> str:
@@ -30,82 +31,133 @@ def format_short(number: float) -> str:
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
-def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -> None:
-    """Plot the X2 of each iteration, and beside it how often each amount occurs (figure 1)."""
-    figure, (left, right) = new_figure(2, sharey=True, width_ratios=[4, 1])
-    figure.set_figwidth(8)
-    work = np.maximum(trace["x2"], 1)
-    median = np.median(work)
-    left.plot(np.arange(len(work)), work, lw=0.8, drawstyle="steps-mid")
-    bins = np.geomspace(work.min(), max(work.max(), work.min() * 1.01), 60)
-    right.hist(work, bins, orientation="horizontal", alpha=0.6)
-    for axes in (left, right):
-        axes.axhline(median, color="black", lw=0.8, ls="--", label=f"median {median:,.0f}")
-        axes.grid(alpha=0.3)
-    left.set(xlabel="iteration", ylabel=_label(ARCS, [trace]), yscale="log", title=title)
-    left.legend()
-    right.set(xlabel="iterations with it")
-    save_figure(figure, file)
+def plot_profile(
+    trace: Any,
+    file: str | os.PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+    title: str = "",
+    set_point: float | None = None,
+) -> Any:
+    """Plot the arcs of each iteration, and beside it how often each amount occurs (figure 1).
+
+    trace: of ``mgraph.ShortestPaths``. set_point: the arcs per iteration that the search aimed at,
+    drawn as a line. file: also write the figure there, as PNG, SVG or PDF. ax: two axes to draw on.
+    Returns the two axes. Raises UsageError without matplotlib.
+    """
+    options: Any = {"sharey": True, "width_ratios": [4, 1]}
+    with drawing(file, ax, columns=2, size=(8, 4.2), **options) as (left, right):
+        work = np.maximum(trace["x2"], 1)
+        iterations = np.arange(1, len(work) + 1)
+        if len(work) <= _FEW:
+            left.plot(iterations, work, "o-", lw=0.8, color="C0")
+        else:
+            left.plot(iterations, work, lw=0.8, drawstyle="steps-mid", color="C0")
+        bins = np.geomspace(work.min(), max(work.max(), work.min() * 1.01), 60)
+        right.hist(work, bins, orientation="horizontal", alpha=0.7, color="C0")
+        marks = [(float(np.median(work)), "median", "--", ink())]
+        marks += [(set_point, "set-point", "-", "C1")] if set_point else []
+        for level, name, dash, color in marks:
+            left.axhline(level, color=color, lw=1, ls=dash, label=f"{name} {level:,.0f}")
+            right.axhline(level, color=color, lw=1, ls=dash)
+        left.set(xlabel="iteration", ylabel=_label(ARCS, [trace]), yscale="log", title=title)
+        left.xaxis.get_major_locator().set_params(integer=True)
+        widen_flat(left)
+        left.legend(loc="best")
+        right.set(xlabel="iterations")
+    return np.array([left, right], object)
 
 
 def plot_parallelism_against_delta(
-    sweeps: Mapping[str, Mapping[float, Any]], file: str | os.PathLike[str]
-) -> None:
-    """Plot mean parallelism against delta (figure 2). sweeps: near_far's traces by delta."""
-    figure, axes = new_figure()
-    for name, traces in sweeps.items():
-        deltas = sorted(traces)
-        axes.plot(deltas, [traces[delta]["x2"].mean() for delta in deltas], "o-", ms=4, label=name)
-    shown = (trace for traces in sweeps.values() for trace in traces.values())
-    label = f"mean of {_label(ARCS, shown)}"
-    axes.set(xlabel="delta", ylabel=label, xscale="log", yscale="log")
-    axes.grid(alpha=0.3, which="both")
-    axes.legend()
-    save_figure(figure, file)
+    sweeps: Mapping[str, Mapping[float, Any]],
+    file: str | os.PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+    title: str = "",
+) -> Any:
+    """Plot mean parallelism against delta (figure 2). sweeps: near_far's traces by delta.
+
+    file, ax: as in ``plot_profile``. Returns the axes. Raises UsageError without matplotlib.
+    """
+    with drawing(file, ax) as axes:
+        for name, traces in sweeps.items():
+            deltas = sorted(traces)
+            axes.plot(deltas, [traces[delta]["x2"].mean() for delta in deltas], "o-", label=name)
+        shown = (trace for traces in sweeps.values() for trace in traces.values())
+        label = f"mean of {_label(ARCS, shown)}"
+        axes.set(xlabel="delta, in units of weight", ylabel=label, xscale="log", yscale="log")
+        axes.set_title(title)
+        widen_flat(axes)
+        label_curves(axes)
+    return axes
 
 
 def plot_frontier_against_delta(
-    traces: Mapping[float, Any], file: str | os.PathLike[str], *, title: str = ""
-) -> None:
-    """Plot the frontier's vertices in each iteration, for several deltas (figure 3)."""
-    figure, axes = new_figure()
+    traces: Mapping[float, Any],
+    file: str | os.PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+    title: str = "",
+) -> Any:
+    """Plot the frontier's vertices in each iteration, for several deltas (figure 3).
+
+    Deltas with the same iterations share a curve. file, ax: as in ``plot_profile``. Returns the
+    axes. Raises UsageError without matplotlib.
+    """
+    curves: dict[bytes, list[float]] = {}
     for delta in sorted(traces):
-        frontier = np.maximum(traces[delta]["x1"], 1)
-        axes.plot(
-            np.arange(1, len(frontier) + 1), frontier, lw=0.8, label=f"delta {format_short(delta)}"
-        )
-    axes.set(xlabel="iteration", ylabel=_label(VERTICES, traces.values()), title=title)
-    axes.set(xscale="log", yscale="log")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    save_figure(figure, file)
+        curves.setdefault(np.asarray(traces[delta]["x1"]).tobytes(), []).append(delta)
+    with drawing(file, ax) as axes:
+        longest = max(map(len, traces.values()))
+        for index, deltas in enumerate(curves.values()):
+            frontier = np.maximum(traces[deltas[0]]["x1"], 1)
+            label = "delta " + ", ".join(map(format_short, deltas))
+            if len(deltas) > 2:
+                label = f"delta {format_short(deltas[0])} to {format_short(deltas[-1])}"
+            style = "o" if longest <= _FEW else ""
+            axes.plot(
+                np.arange(1, len(frontier) + 1), frontier, style + "-", lw=1,
+                label=label, color=f"C{index}",
+            )  # fmt: skip
+        axes.set(xlabel="iteration", ylabel=_label(VERTICES, traces.values()), title=title)
+        axes.set(xscale="linear" if longest <= _FEW else "log", yscale="log")
+        if longest <= _FEW:
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.legend()
+    return axes
 
 
 def plot_distributions(
     traces: Mapping[str, Any],
-    file: str | os.PathLike[str],
+    file: str | os.PathLike[str] | None = None,
     *,
+    ax: Any = None,
     set_points: Sequence[float] = (),
     title: str = "",
-) -> None:
+) -> Any:
     """Plot the distribution of parallelism over the iterations of several searches (figure 5).
 
-    set_points: marks for the first searches, one per search.
+    set_points: marks for the first searches, one per search. file, ax: as in ``plot_profile``.
+    Returns the axes. Raises UsageError without matplotlib.
     """
-    figure, axes = new_figure()
-    work = [np.log10(np.maximum(trace["x2"], 1)) for trace in traces.values()]
-    positions = np.arange(1, len(work) + 1)
-    axes.violinplot(work, positions, showextrema=False, widths=0.8)
-    axes.boxplot(work, positions=positions, widths=0.15, showfliers=False)
-    for position, set_point in zip(positions, set_points, strict=False):
-        axes.hlines(np.log10(set_point), position - 0.4, position + 0.4, "tab:red", lw=1.5)
-    if len(set_points):
-        axes.plot([], [], color="tab:red", label="set-point P")
-        axes.legend()
-    axes.set_xticks(positions, traces.keys())
-    low, high = int(np.floor(axes.get_ylim()[0])), int(np.ceil(axes.get_ylim()[1]))
-    powers = range(max(low, 0), high + 1)
-    axes.set_yticks(powers, [f"$10^{power}$" for power in powers])
-    axes.set(ylabel=_label(ARCS, traces.values()), title=title)
-    axes.grid(alpha=0.3, axis="y")
-    save_figure(figure, file)
+    with drawing(file, ax) as axes:
+        work = [np.log10(np.maximum(trace["x2"], 1)) for trace in traces.values()]
+        positions = np.arange(1, len(work) + 1)
+        axes.violinplot(work, positions, showextrema=False, widths=0.8)
+        line = {"color": ink(), "lw": 1}
+        axes.boxplot(
+            work, positions=positions, widths=0.15, showfliers=False, boxprops=line,
+            whiskerprops=line, capprops=line, medianprops={"color": "C2", "lw": 1.5},
+        )  # fmt: skip
+        for position, set_point in zip(positions, set_points, strict=False):
+            axes.hlines(np.log10(set_point), position - 0.4, position + 0.4, "C1", lw=2)
+        if len(set_points):
+            axes.plot([], [], color="C1", lw=2, label="set-point P")
+            axes.legend()
+        axes.set_xticks(positions, list(traces))
+        low, high = int(np.floor(axes.get_ylim()[0])), int(np.ceil(axes.get_ylim()[1]))
+        powers = range(max(low, 0), high + 1)
+        axes.set_yticks(powers, [f"$10^{{{power}}}$" for power in powers])
+        axes.set(ylabel=_label(ARCS, traces.values()), title=title)
+        axes.grid(visible=False, axis="x")
+    return axes

@@ -12,6 +12,7 @@ from mgraph.core.array_types import Array
 from mgraph.core.choices import Device
 from mgraph.core.graph import on_gpu
 from mgraph.errors import UsageError
+from mgraph.io.graph_drawing import Marks, plot_marks
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.problem import infinity_of
 
@@ -192,19 +193,8 @@ class ShortestPaths:
         >>> path.vertices, path.distance
         (array([0, 1, 2]), array([0, 7, 9]))
         """
-        if self.predecessor is None:
-            remedy = "pass `predecessors=True` to sssp"
-            raise UsageError(f"path needs recorded predecessors; {remedy}", remedy=remedy)
-        n, searches = self.distance.shape[-1], self.source.size
-        if not -searches <= operator.index(search) < searches:
-            raise UsageError(
-                f"search must lie in [0, {searches:,}) (got {search:,})", parameter="search"
-            )
-        vertex, paths = self._vertex(target, n), self.to_cpu()
-        assert paths.predecessor is not None
-        distance, predecessor = (
-            array.reshape(searches, n)[search] for array in (paths.distance, paths.predecessor)
-        )
+        n, distance, predecessor = self._search(search)
+        vertex = self._vertex(target, n)
         if not distance[vertex] < self.infinity:
             raise UsageError(
                 f"target {target!r:.60} is not reached by the search", parameter="target"
@@ -215,6 +205,64 @@ class ShortestPaths:
         along = np.array(vertices[::-1], np.int64)
         labels = None if self.labels is None else tuple(self._label_of(along))
         return Path(along, distance[along], labels)
+
+    def plot(
+        self,
+        graph: Any = None,
+        file: str | os.PathLike[str] | None = None,
+        *,
+        ax: Any = None,
+        coordinates: Any = None,
+        title: str = "",
+        seed: int = 1,
+        search: int = 0,
+    ) -> Any:
+        """Draw the tree of shortest paths, vertices in the colour of their distance.
+
+        Parameters
+        ----------
+        graph : Graph, or what becomes one, optional
+            Draw its other edges behind the tree. By default the tree stands alone.
+        file, ax, coordinates, title, seed
+            As in ``mgraph.experiments.plot_graph``.
+        search : int, default 0
+            Which of several searches: its place in ``source``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        UsageError
+            If predecessors were not recorded, if matplotlib is not installed, or igraph without
+            coordinates; or for another graph.
+        """
+        _, distance, predecessor = self._search(search)
+        vertices = np.flatnonzero(predecessor >= 0)
+        values = np.where(distance < self.infinity, distance, np.nan)
+        source = self.source[search : search + 1] if self.source[search] >= 0 else ()
+        marks = Marks(predecessor[vertices], vertices, source, values, "distance")
+        options: dict[str, Any] = {"ax": ax, "coordinates": coordinates, "seed": seed}
+        options |= {"title": title or repr(self), "labels": self.labels}
+        return plot_marks(graph, marks, file, n=distance.size, **options)
+
+    def _search(self, search: int) -> tuple[int, Any, Any]:
+        """Return how many vertices there are, and a search's distances and predecessors."""
+        if self.predecessor is None:
+            remedy = "pass `predecessors=True` to sssp"
+            raise UsageError(f"path needs recorded predecessors; {remedy}", remedy=remedy)
+        n, searches = self.distance.shape[-1], self.source.size
+        if not -searches <= operator.index(search) < searches:
+            raise UsageError(
+                f"search must lie in [0, {searches:,}) (got {search:,})", parameter="search"
+            )
+        paths = self.to_cpu()
+        assert paths.predecessor is not None
+        arrays = paths.distance, paths.predecessor
+        distance, predecessor = (array.reshape(searches, n)[search] for array in arrays)
+        return n, distance, predecessor
 
     def _vertex(self, target: Any, n: int) -> int:
         """Return the vertex that a target is; raise UsageError if there is none."""

@@ -1,5 +1,6 @@
 """The result of every spanning forest method."""
 
+import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.formatting import digits_of, format_sum, pluralize
 from mgraph.core.graph import Graph, on_gpu
+from mgraph.io.graph_drawing import Marks, plot_marks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,6 +88,39 @@ class SpanningForest:
     def total_weight(self) -> int | float:
         """The sum of the weights: exact for integers, the exact sum rounded once for floats."""
         return rounded(exact_sum(self.weight))
+
+    def plot(
+        self,
+        graph: Any = None,
+        file: str | os.PathLike[str] | None = None,
+        *,
+        ax: Any = None,
+        coordinates: Any = None,
+        title: str = "",
+        seed: int = 1,
+    ) -> Any:
+        """Draw the forest.
+
+        Parameters
+        ----------
+        graph : Graph, or what becomes one, optional
+            Draw its other edges behind the forest. By default the forest stands alone.
+        file, ax, coordinates, title, seed
+            As in ``mgraph.experiments.plot_graph``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        UsageError
+            If matplotlib is not installed, or igraph without coordinates; or for another graph.
+        """
+        options: dict[str, Any] = {"ax": ax, "coordinates": coordinates, "seed": seed}
+        title = title or repr(self)[len("SpanningForest(") : -1]
+        return plot_marks(graph, Marks(self.src, self.dst), file, n=self.n, title=title, **options)
 
     def to_graph(self, weighted: bool = True) -> Graph:
         """The forest as an undirected graph of the same vertices, on the same backend.

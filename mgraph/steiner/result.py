@@ -1,6 +1,7 @@
 """What a Steiner query returns."""
 
 import math
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ from mgraph.core.array_types import Array
 from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
 from mgraph.core.formatting import format_sum, pluralize
+from mgraph.io.graph_drawing import Marks, plot_marks
 from mgraph.steiner.star import MIN_RELATIVE_GAIN
 
 
@@ -119,6 +121,40 @@ class SteinerTree:
     def optimal(self) -> bool:
         """Whether the lower bound proves that no tree is cheaper, up to rounding of fractions."""
         return self.gap == 0
+
+    def plot(
+        self,
+        graph: Any = None,
+        file: str | os.PathLike[str] | None = None,
+        *,
+        ax: Any = None,
+        coordinates: Any = None,
+        title: str = "",
+        seed: int = 1,
+    ) -> Any:
+        """Draw the tree, its terminals with their names.
+
+        Parameters
+        ----------
+        graph : Graph, or what becomes one, optional
+            Draw it behind the tree. By default the tree stands alone.
+        file, ax, coordinates, title, seed
+            As in ``mgraph.experiments.plot_graph``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        UsageError
+            If matplotlib is not installed, or igraph without coordinates; or for another graph.
+        """
+        options: dict[str, Any] = {"ax": ax, "coordinates": coordinates, "seed": seed}
+        marks = Marks(self.src, self.dst, self.terminals)
+        options["labels"] = self.labels
+        return plot_marks(graph, marks, file, title=title or str(self), **options)
 
     def to_networkx(self) -> Any:
         """The tree's own vertices and edges as a NetworkX graph; nodes are the labels, if any."""

@@ -21,7 +21,7 @@ def test_degree_distributions(tmp_path):
     experiments.plot_degree_distributions(histograms, file, title="three", alike=2)
     text = drawn(file)
     assert shown(text, "copy", "ba", "cuppa", "three", "degree k")
-    assert text.count("#1f77b4") > text.count("#ff7f0e") > 0  # two of one colour, then another
+    assert text.count("#0072b2") > text.count("#d55e00") > 0  # two of one colour, then another
 
 
 def test_curves(tmp_path):

@@ -32,7 +32,7 @@ def test_labels_tell_of_waves(has_waves, traces, tmp_path):
         trace["is_wave"][1] = has_waves
     file = tmp_path / "a.svg"
     named = {str(delta): trace for delta, trace in traces.items()}
-    arcs, vertices = "X2: arcs per iteration", "X1: vertices per iteration"
+    arcs, vertices = "arcs per iteration", "vertices per iteration"
     for draw, label in (
         (lambda: experiments.plot_profile(traces[2.0], file), arcs),
         (lambda: experiments.plot_distributions(named, file, set_points=[3]), arcs),
@@ -46,7 +46,7 @@ def test_labels_tell_of_waves(has_waves, traces, tmp_path):
         text = " ".join(drawn(file))
         assert label in text
         assert (f"{label} (waves: of all their hops)" in text) == has_waves
-        assert "parallelism" not in text
+        assert "X2" not in text
 
 
 def test_what_is_said_of_the_other_backend_holds():

@@ -1,7 +1,12 @@
+"""Figures: their files, the axes that plots draw on, and the style."""
+
+import itertools
+
+import numpy as np
 import pytest
 
-from mgraph import UsageError
-from mgraph.io.figure import new_figure, save_figure
+from mgraph import UsageError, experiments
+from mgraph.io.figure import drawing, label_curves, new_figure, save_figure, widen_flat
 
 BEGINS = {"a.png": b"\x89PNG", "new/b.svg": b"<?xml", "c.PDF": b"%PDF"}
 
@@ -37,3 +42,84 @@ def test_a_figure_that_cannot_be_drawn_keeps_the_old_file(figure, tmp_path, monk
 def test_other_suffixes_are_refused(figure, tmp_path):
     with pytest.raises(UsageError, match="name must end in"):
         save_figure(figure, tmp_path / "a.doc")
+
+
+def test_the_callers_axes_are_drawn_on(figure, tmp_path):
+    (axes,) = figure.axes
+    with drawing(ax=axes) as drawn:
+        assert drawn is axes
+    panes = new_figure(2)[0].axes
+    with drawing(tmp_path / "a.svg", panes, columns=2) as (left, right):
+        assert [left, right] == panes
+    assert (tmp_path / "a.svg").exists()
+    wrong = pytest.raises(UsageError, match=r"`ax` must be 2 axes of matplotlib \(got 1\)")
+    with wrong, drawing(ax=axes, columns=2):
+        pass
+
+
+def test_without_a_file_a_notebook_shows_the_figure():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.close("all")
+    with drawing() as axes:
+        axes.plot([1, 2])
+    assert pyplot.get_fignums() == [axes.figure.number]
+    pyplot.close("all")
+
+
+def test_the_same_drawing_is_the_same_file(tmp_path):
+    pytest.importorskip("matplotlib")
+    for name in ("a.svg", "b.svg"):
+        with drawing(tmp_path / name) as axes:
+            axes.plot([1, 3, 2])
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_themes(tmp_path):
+    colors = pytest.importorskip("matplotlib.colors")
+    brightness = {}
+    for theme in ("light", "dark"):
+        with experiments.plot_theme(theme), drawing(tmp_path / "a.png") as axes:
+            line = axes.plot([1, 2])[0]
+            paper, ink = axes.get_facecolor(), axes.xaxis.label.get_color()
+            brightness[theme] = [np.mean(colors.to_rgb(each)) for each in (paper, ink)]
+            assert contrast(line.get_color(), paper) > 3
+            assert contrast(ink, paper) > 7
+    assert brightness["light"][0] > 0.9 > 0.3 > brightness["dark"][0]
+    wrong = pytest.raises(UsageError, match="`theme` must be light or dark")
+    with wrong, experiments.plot_theme("blue"):
+        pass
+
+
+def contrast(first, second):
+    """The ratio of two colours' luminances, by the Web Content Accessibility Guidelines."""
+    from matplotlib.colors import to_rgb
+
+    def luminance(color):
+        parts = np.array(to_rgb(color))
+        linear = np.where(parts <= 0.03928, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    low, high = sorted([luminance(first), luminance(second)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_labels_at_the_ends_of_curves_do_not_meet():
+    pytest.importorskip("matplotlib")
+    with drawing() as axes:
+        for index, label in enumerate("abcd"):
+            axes.plot([1, 2], [1, 5 + index / 1000], label=label)
+        axes.plot([1, 2], [1, 2])  # without a label
+        label_curves(axes)
+        offsets = sorted(text.get_position()[1] for text in axes.texts)
+    assert [text.get_text() for text in axes.texts] == list("abcd")
+    assert all(after - before > 8 for before, after in itertools.pairwise(offsets))
+
+
+def test_a_flat_curve_is_not_magnified():
+    pytest.importorskip("matplotlib")
+    with drawing() as axes:
+        axes.plot([1, 2], [10_614.5, 10_615.2])
+        axes.set_yscale("log")
+        widen_flat(axes)
+        low, high = axes.get_ylim()
+    assert high / low > 3

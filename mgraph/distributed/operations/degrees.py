@@ -42,7 +42,7 @@ from mgraph.distributed.operations.tasks import fetch_result, follow_parts, span
 from mgraph.distributed.operations.verify import read_model
 from mgraph.errors import DatasetError
 from mgraph.io.dataset import EdgeDataset, Part
-from mgraph.io.figure import new_figure, save_figure
+from mgraph.io.figure import drawing, ink
 
 COUNTER_SHARE = 8  # a counter array takes at most one eighth of a thread's memory
 _BYTES_PER_EDGE = 64  # while the vertices that have edges are merged
@@ -89,33 +89,62 @@ class Degrees:
             "count": self.count.tolist(),
         }
 
-    def plot(self, file: str | os.PathLike[str]) -> None:
-        """Draw the distribution on logarithmic axes, with the fitted tail, as ``.png`` or ``.svg``.
+    def plot(
+        self, file: str | os.PathLike[str] | None = None, *, ax: Any = None, title: str = ""
+    ) -> Any:
+        """Draw the distribution on logarithmic axes, with the fitted tail.
 
-        Raises UsageError if matplotlib is not installed or does not know the file's format.
+        Parameters
+        ----------
+        file : str or path-like, optional
+            Also write the figure there, as ``.png``, ``.svg`` or ``.pdf``.
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw on, instead of new ones.
+        title : str, optional
+            By default how many vertices and edges there are.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes, on which a program may go on.
+
+        Raises
+        ------
+        UsageError
+            If matplotlib is not installed, or does not know the file's format.
         """
         from scipy.special import zeta
 
         shown = self.degree > 0
         degree, count = self.degree[shown], self.count[shown]
-        figure, axes = new_figure()
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        at_least = np.cumsum(count[::-1])[::-1] / self.n
-        axes.plot(degree, count / self.n, ".", ms=4, alpha=0.5, label="share with degree k")
-        axes.plot(degree, at_least, drawstyle="steps-post", label="share with degree k or more")
         law = self.power_law
-        if law:
-            k = np.geomspace(law.k_min, degree[-1], 200)
-            tail = law.tail / self.n * zeta(law.exponent, k) / zeta(law.exponent, law.k_min)
-            label = f"power law, γ = {law.exponent:.3f} ± {law.standard_error:.3f}, k ≥ {law.k_min}"
-            axes.plot(k, tail, "k--", lw=1, label=label)
-        axes.set_xlabel("degree k")
-        axes.set_ylabel("share of the vertices")
-        axes.set_title(f"{self.n:,} vertices, {self.num_edges:,} edges")
-        axes.grid(alpha=0.3)
-        axes.legend()
-        save_figure(figure, file)
+        with drawing(file, ax) as axes:
+            axes.set(xscale="log", yscale="log")
+            at_least = np.cumsum(count[::-1])[::-1] / self.n
+            dots = {
+                "color": "C0",
+                "alpha": 0.45,
+                "label": "share with degree k",
+                "rasterized": True,
+            }
+            axes.plot(degree, count / self.n, ".", ms=4, **dots)
+            label = "share with degree k or more"
+            axes.plot(degree, at_least, drawstyle="steps-post", color="C0", label=label)
+            if law:
+                k = np.geomspace(law.k_min, degree[-1], 200)
+                tail = law.tail / self.n * zeta(law.exponent, k) / zeta(law.exponent, law.k_min)
+                error = f"{law.exponent:.3f} ± {law.standard_error:.3f}"
+                label = f"power law, γ = {error}, k ≥ {law.k_min:,}"
+                axes.plot(k, tail, "--", color="C1", label=label)
+                if self.predicted and self.predicted < math.inf:
+                    model = tail[0] * (k / k[0]) ** (1 - self.predicted)
+                    label = f"the model's exponent, γ = {self.predicted:.3g}"
+                    axes.plot(k, model, ":", color=ink(), label=label)
+            axes.set_xlabel("degree k")
+            axes.set_ylabel("share of the vertices")
+            axes.set_title(title or f"{self.n:,} vertices, {self.num_edges:,} edges")
+            axes.legend()
+        return axes
 
 
 def _counter_bytes(cluster: Cluster) -> int:

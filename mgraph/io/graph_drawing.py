@@ -1,0 +1,228 @@
+"""Drawings of small graphs, and of trees and forests in them."""
+
+import os
+import random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.core.arrays import on_gpu
+from mgraph.core.graph import Graph
+from mgraph.core.rows import tails
+from mgraph.errors import UsageError
+from mgraph.io.as_graph import as_graph
+from mgraph.io.figure import drawing, faint_ink, ink
+
+MAX_ARCS = 2_000_000  # a layout of more takes many minutes
+MAX_LABELS = 40  # more cover the drawing
+_ROUNDS = 1000
+_BY_STRESS = 300  # vertices up to which a layout keeps distances, which takes time n^2
+
+
+class Marks(NamedTuple):
+    """What stands out in a drawing. Vertices are those of the graph.
+
+    src, dst: the edges that do. vertices: those that get a large mark and their label. values: a
+    number per vertex, by which all are coloured, and its name.
+    """
+
+    src: Any
+    dst: Any
+    vertices: Any = ()
+    values: Any = None
+    name: str = ""
+
+
+def plot_graph(
+    graph: Any,
+    file: str | os.PathLike[str] | None = None,
+    *,
+    ax: Any = None,
+    coordinates: Any = None,
+    title: str = "",
+    seed: int = 1,
+) -> Any:
+    """Draw a graph, whose hubs stand out.
+
+    Parameters
+    ----------
+    graph : Graph, or what becomes one
+        Of at most 2,000,000 arcs.
+    file : str or path-like, optional
+        Also write the figure there: the ending says whether it is PNG, SVG or PDF.
+    ax : matplotlib.axes.Axes, optional
+        The axes to draw on, instead of new ones.
+    coordinates : array_like of float, shape (n, 2), optional
+        Where the vertices lie. By default the drawing is laid out by forces.
+    title : str, optional
+        Above the drawing.
+    seed : int, default 1
+        Of the layout, which begins at random.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    UsageError
+        If matplotlib is not installed, or igraph without coordinates; if the graph is too large.
+
+    Notes
+    -----
+    The area of a vertex is in proportion to its degree, and so is its colour, on a logarithmic
+    scale. The layout is Fruchterman and Reingold's, by igraph with a grid: some seconds for 10,000
+    vertices; up to 300 vertices it is Kamada and Kawai's.
+    """
+    network = _to_cpu(graph)
+    place, ends = _places(network, coordinates, seed), _edges(network)
+    with drawing(file, ax, size=(8, 7.4)) as axes:
+        _draw_edges(axes, place, ends, alpha=float(np.clip(3000 / max(len(ends), 1), 0.04, 0.5)))
+        degree = np.diff(network.indptr)
+        ascending = np.argsort(degree, kind="stable")  # hubs on top
+        dots = _draw_values(axes, place, np.maximum(degree, 1), ascending, 4 + 0.8 * degree, True)
+        axes.figure.colorbar(dots, ax=axes, label="degree", shrink=0.6)
+        _finish(axes, title)
+    return axes
+
+
+def plot_marks(
+    graph: Any,
+    marks: Marks,
+    file: str | os.PathLike[str] | None = None,
+    *,
+    n: int | None = None,
+    ax: Any = None,
+    coordinates: Any = None,
+    labels: Any = None,
+    title: str = "",
+    seed: int = 1,
+) -> Any:
+    """Draw a tree or forest in its graph, or by itself if the graph is None.
+
+    n: the number of vertices, if it is known. labels: the names of the vertices; their numbers if
+    None. The rest is as in ``plot_graph``. Raises UsageError, as there, and for another graph.
+    """
+    marked = np.column_stack([_on_cpu(marks.src), _on_cpu(marks.dst)]).astype(np.int64)
+    network = None if graph is None else _to_cpu(graph)
+    least = int(max(marked.max(initial=-1), np.max(marks.vertices, initial=-1))) + 1
+    if network is not None and (network.n < least or n not in (None, network.n)):
+        raise UsageError(f"`graph` must be the graph of the result (got {network.n:,} vertices)")
+    if n is None:
+        n = network.n if network is not None else least
+    shown = np.arange(n)
+    if network is None:  # vertices without an edge of the tree are left out
+        shown = np.union1d(marked.ravel(), np.asarray(marks.vertices, np.int64))
+    if coordinates is not None:
+        place = _checked(coordinates, n)
+    else:
+        ends = np.searchsorted(shown, marked) if network is None else _edges(network)
+        place = np.full((n, 2), np.nan)
+        place[shown] = lay_out(len(shown), ends, seed)
+    with drawing(file, ax, size=(8, 7)) as axes:
+        if network is not None:
+            _draw_edges(axes, place, _edges(network), alpha=0.35)
+        lines = _draw_edges(axes, place, marked, color="C1", width=1.8, alpha=1)
+        lines.set_label("edges of the tree")
+        if marks.values is None:
+            size = 9 if len(shown) > _BY_STRESS else 16
+            axes.scatter(*place[shown].T, s=size, color=faint_ink(), linewidths=0, zorder=3)
+        else:
+            values = np.asarray(marks.values, float)
+            reached = shown[np.isfinite(values[shown])]
+            dots = _draw_values(axes, place, values, reached, np.full(n, 18.0), False)
+            axes.figure.colorbar(dots, ax=axes, label=marks.name, shrink=0.6)
+        large = np.asarray(marks.vertices, np.int64)
+        style = {"s": 60, "marker": "s", "facecolor": "C0", "edgecolor": ink(), "linewidths": 0.8}
+        axes.scatter(*place[large].T, zorder=4, **style)
+        for vertex in large[:MAX_LABELS]:
+            name = str(vertex if labels is None else labels[vertex])
+            axes.annotate(name, place[vertex], xytext=(6, 5), textcoords="offset points", zorder=5)
+        _finish(axes, title)
+    return axes
+
+
+def lay_out(n: int, ends: np.ndarray, seed: int = 1) -> np.ndarray:
+    """Return places of vertices by forces, shape (n, 2); UsageError without igraph."""
+    try:
+        import igraph
+    except ImportError as error:
+        remedy = "pip install igraph"
+        raise UsageError(
+            f"a layout needs igraph ({error}); run `{remedy}`", remedy=remedy
+        ) from error
+    network = igraph.Graph(n, ends)
+    igraph.set_random_number_generator(random.Random(seed))
+    if n <= _BY_STRESS:
+        layout = network.layout_kamada_kawai()
+    else:
+        layout = network.layout_fruchterman_reingold(niter=_ROUNDS, grid="grid")
+    return np.array(layout.coords).reshape(n, 2)
+
+
+def _to_cpu(graph: Any) -> Graph:
+    """Return a graph on the CPU; UsageError if it is too large to be drawn."""
+    network = as_graph(graph, directed=False, backend="cpu")
+    if network.num_arcs > MAX_ARCS:
+        raise UsageError(f"a drawing has at most {MAX_ARCS:,} arcs (got {network.num_arcs:,})")
+    return network.to_cpu()
+
+
+def _on_cpu(array: Any) -> np.ndarray:
+    return np.asarray(array.get() if on_gpu(array) else array)
+
+
+def _edges(graph: Graph) -> np.ndarray:
+    """Return the ends of each pair of neighbours once, shape (m, 2)."""
+    src, dst = tails(graph.indptr, graph.indices), np.asarray(graph.indices)
+    once = src < dst if not graph.directed else src != dst
+    return np.column_stack([src[once], dst[once]])
+
+
+def _checked(coordinates: Any, n: int) -> np.ndarray:
+    place = np.asarray(coordinates, float)
+    if place.shape != (n, 2):
+        raise UsageError(f"`coordinates` must be of shape ({n:,}, 2) (got {place.shape})")
+    return place
+
+
+def _places(graph: Graph, coordinates: Any, seed: int) -> np.ndarray:
+    if coordinates is not None:
+        return _checked(coordinates, graph.n)
+    return lay_out(graph.n, _edges(graph), seed)
+
+
+def _draw_edges(
+    axes: Any, place: Any, ends: Any, *, color: Any = None, width: float = 0.4, alpha: float
+) -> Any:
+    from matplotlib.collections import LineCollection
+
+    lines = LineCollection(
+        list(place[ends]), colors=color or faint_ink(), linewidths=width, alpha=alpha,
+        zorder=1 if color is None else 2,
+    )  # fmt: skip
+    lines.set_rasterized(len(ends) > 20_000)
+    axes.add_collection(lines)
+    return lines
+
+
+def _draw_values(
+    axes: Any, place: Any, values: Any, order: Any, size: Any, is_logarithmic: bool
+) -> Any:
+    """Draw vertices, coloured by their values; those that come later on top."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    high = max(float(values[order].max()), 1.0) if order.size else 1.0
+    norm = LogNorm(1, max(high, 2)) if is_logarithmic else Normalize(0, high)
+    return axes.scatter(
+        *place[order].T, s=size[order], c=values[order], norm=norm, cmap="viridis",
+        linewidths=0, zorder=3, rasterized=order.size > 20_000,
+    )  # fmt: skip
+
+
+def _finish(axes: Any, title: str) -> None:
+    axes.autoscale_view()
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.set_title(title)
