@@ -94,7 +94,7 @@ def test_terminals_are_called_by_their_labels(small, ax):
     tree = mgraph.steiner_tree(named, [0, 2], backend="cpu")
     tree.plot(named, ax=ax, coordinates=SQUARE)
     assert [text.get_text() for text in ax.texts] == ["a", "c"]
-    assert ax.get_title() == "2 terminals, 2 edges, cost 3"
+    assert ax.get_title() == "2 terminals, 2 edges, cost 3, optimal"
 
 
 def test_a_tree_alone_is_laid_out(small, tmp_path):
