@@ -11,6 +11,7 @@ from mgraph.components.component_sizes import ComponentSizes, count_sizes
 from mgraph.core.array_types import Array
 from mgraph.core.choices import Compression, Ids
 from mgraph.core.graph import Graph, on_gpu
+from mgraph.core.html import html_table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +54,13 @@ class Components:
     def __repr__(self) -> str:
         """The same phrase, with the class's name."""
         return f"Components({self})"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        order = np.argsort(-self.sizes, kind="stable")
+        columns = {"component": self.roots[order], "vertices": self.sizes[order]}
+        facts = {"vertices": int(self.labels.size), "components": self.num_components}
+        return html_table("Components", facts, columns)
 
     @cached_property
     def _host_labels(self) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mgraph.core.array_types import Array
 from mgraph.core.arrays import as_array, on_gpu
+from mgraph.core.html import html_table
 
 COLUMNS = ("src", "dst", "weight")
 
@@ -73,6 +74,12 @@ class EdgeList:
         weights = "unweighted" if self.weight is None else f"{self.weight.dtype} weights"
         backend = "gpu" if on_gpu(self.src) else "cpu"
         return f"EdgeList(num_edges={self.src.size}, {ids} ids, {weights}, {backend})"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        columns = dict(zip(COLUMNS, self, strict=False))
+        backend = "gpu" if on_gpu(self.src) else "cpu"
+        return html_table("EdgeList", {"edges": len(self), "memory": backend}, columns)
 
     def rows(self, start: int, stop: int) -> "EdgeList":
         """Return a view of the edges from ``start`` to ``stop - 1``."""

@@ -16,6 +16,7 @@ from mgraph.core.arrays import on_gpu as on_gpu
 from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph_checks import check_content, check_shapes, checked_labels
+from mgraph.core.html import html_table
 from mgraph.core.rows import row_pieces, tails
 from mgraph.cuda.transfer import to_device
 from mgraph.errors import UsageError
@@ -342,6 +343,18 @@ class Graph:
         labels = "" if self.labels is None else "labels, "
         size = f"n={self.n}, num_arcs={self.num_arcs}"
         return f"Graph({size}, {direction}, {weights}, {labels}{self.backend})"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        return html_table(
+            "Graph",
+            {
+                "vertices": self.n, "edges": None if self.directed else self.num_edges,
+                "arcs": self.num_arcs, "directed": self.directed,
+                "weights": "none" if self.weights is None else str(self.weights.dtype),
+                "labels": None if self.labels is None else "yes", "memory": self.backend,
+            },
+        )  # fmt: skip
 
 
 def _to_host(array: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mgraph.core.edges import COLUMNS, EdgeList
+from mgraph.core.html import html_table
 from mgraph.errors import DatasetError, MgraphWarning, UsageError
 from mgraph.io import manifest, ownership
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder, folder_and_name
@@ -252,6 +253,14 @@ class EdgeDataset(Sequence[Part]):
         name = type(self).__name__
         size = f"n={self.n}, num_edges={self.num_edges}, parts={len(self)}"
         return f"{name}({str(self.folder)!r}, {size})"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        facts = {
+            "folder": self.folder, "vertices": self.n, "edges": self.num_edges,
+            "parts": len(self), "weights": str(self.dtypes[2]) if len(self.dtypes) > 2 else "none",
+        }  # fmt: skip
+        return html_table(type(self).__name__, facts)
 
     def check_dense(self) -> None:
         """Raise UnnumberedError if the vertices are far too many for the edges of foreign files.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from mgraph.core import backend as backends
 from mgraph.core.choices import Backend, Device, KnapsackKey, KnapsackMethod, check_choice
+from mgraph.core.html import html_table
 from mgraph.core.memory import memory_guard
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.knapsacks.instance import KnapsackInstance
@@ -75,6 +76,15 @@ class Knapsack:
             f"Knapsack(profit={self.profit}, weight={self.weight}, {self.items.size:,} items, "
             f"{bound}, {self.method} on {self.backend})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        facts = {
+            "profit": self.profit, "weight": self.weight, "items": self.items.size,
+            "proved optimal": self.optimal, "bound": None if self.optimal else self.bound,
+            "method": f"{self.method} on the {self.backend}",
+        }  # fmt: skip
+        return html_table("Knapsack", facts)
 
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` with the column ``item`` (int64), one row per chosen item."""

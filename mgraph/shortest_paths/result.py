@@ -11,6 +11,7 @@ import numpy as np
 from mgraph.core.array_types import Array
 from mgraph.core.choices import Device
 from mgraph.core.graph import on_gpu
+from mgraph.core.html import first_rows, html_table
 from mgraph.errors import UsageError
 from mgraph.io.graph_drawing import Marks, plot_marks
 from mgraph.shortest_paths import trace as traces
@@ -119,6 +120,23 @@ class ShortestPaths:
         parts += ["predecessors"] * (self.predecessor is not None)
         parts += ["trace"] * (self.trace is not None) + ["labels"] * (self.labels is not None)
         return f"ShortestPaths({', '.join(parts)}, {self.method} on {self.backend})"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        facts = {
+            "searches": self.source.size, "vertices": self.distance.shape[-1],
+            "method": f"{self.method} on the {self.backend}",
+        }  # fmt: skip
+        if self.distance.ndim > 1:
+            return html_table("ShortestPaths", facts)
+        facts = {"source": int(self.source[0]) if self.source[0] >= 0 else "several"} | facts
+        facts |= {"reached": int(self.reached.sum())}
+        shown = first_rows(self.distance)
+        shown = ["unreached" if each == self.infinity else each for each in shown]
+        columns: dict[str, Any] = {"vertex": range(self.distance.size), "distance": shown}
+        if self.predecessor is not None:
+            columns["predecessor"] = self.predecessor
+        return html_table("ShortestPaths", facts, columns)
 
     @property
     def infinity(self) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from mgraph.core.choices import Backend, ForestMethod, Ids
 from mgraph.core.formatting import pluralize
 from mgraph.core.graph import Graph
+from mgraph.core.html import html_table
 from mgraph.errors import UsageError
 from mgraph.io.folder import writing_file
 from mgraph.spanning_trees.minimum_spanning_forest import minimum_spanning_forest
@@ -74,6 +75,13 @@ class Clustering:
     def __repr__(self) -> str:
         """The same phrase, with the class's name."""
         return f"Clustering({self})"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        order = np.argsort(-self.sizes, kind="stable")
+        columns = {"cluster": order, "vertices": self.sizes[order]}
+        facts = {"vertices": self.labels.size, "clusters": self.num_clusters}
+        return html_table("Clustering", facts, columns)
 
     @property
     def num_clusters(self) -> int:

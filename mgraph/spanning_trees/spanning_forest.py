@@ -12,6 +12,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.formatting import digits_of, format_sum, pluralize
 from mgraph.core.graph import Graph, on_gpu
+from mgraph.core.html import html_table
 from mgraph.io.graph_drawing import Marks, plot_marks
 
 
@@ -74,6 +75,16 @@ class SpanningForest:
             f"{pluralize(self.components, 'component')}, total weight {self.format_weight()}, "
             f"{self.method} on the {self.backend})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        facts = {
+            "vertices": self.n, "edges": len(self), "components": self.components,
+            "total weight": self.format_weight(), "method": f"{self.method} on the {self.backend}",
+        }  # fmt: skip
+        columns = {"src": self.src, "dst": self.dst}
+        columns |= {} if self.weight is None else {"weight": self.weight}
+        return html_table("SpanningForest", facts, columns)
 
     @property
     def components(self) -> int:

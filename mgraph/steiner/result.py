@@ -9,6 +9,7 @@ from mgraph.core.array_types import Array
 from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
 from mgraph.core.formatting import format_sum, pluralize
+from mgraph.core.html import html_table
 from mgraph.io.graph_drawing import Marks, plot_marks
 from mgraph.steiner.star import MIN_RELATIVE_GAIN
 
@@ -105,6 +106,19 @@ class SteinerTree:
     def __repr__(self) -> str:
         """The same phrase, with the class's name."""
         return f"SteinerTree({self})"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        facts = {
+            "terminals": self.terminals.size, "edges": self.src.size,
+            "cost": self.format_cost(self.cost),
+            "lower bound": None if self.lower_bound is None else self.format_cost(self.lower_bound),
+            "proved optimal": self.optimal, "complete": None if self.complete else False,
+            "method": f"{self.method} on the {self.backend}",
+        }  # fmt: skip
+        columns = {"src": self.src, "dst": self.dst}
+        columns |= {} if self.weight is None else {"weight": self.weight}
+        return html_table("SteinerTree", facts, columns)
 
     def format_cost(self, cost: Any) -> str:
         """A cost of this graph as text, with the digits that its weights have."""

@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Any, ClassVar
 
+from mgraph.core.html import html_table
+
 
 class Results:
     """A result that has a table: one row per record of the attribute named ``_rows``."""
@@ -26,6 +28,17 @@ class Results:
         """Return the fields; of many records only their number."""
         shown = (f"{name}={_short(value)}" for name, value in vars(self).items())
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        rows = [dataclasses.asdict(row) for row in getattr(self, self._rows)]
+        facts = {
+            name.replace("_", " "): value
+            for name, value in vars(self).items()
+            if isinstance(value, str | int | float)
+        }
+        columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else None
+        return html_table(type(self).__name__, facts, columns)
 
 
 def _short(value: Any) -> str:
