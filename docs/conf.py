@@ -6,8 +6,13 @@ Material, have ended their development.) The source folder is the repository, so
 link to a BENCHMARKS.md beside its code, and all links work in a clone as well.
 """
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.transforms import SphinxTransform
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -68,3 +73,32 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+class DarkPictures(SphinxTransform):
+    """Shows a picture's dark form, NAME-dark.svg, in the dark theme."""
+
+    default_priority = 10  # before Sphinx collects the files of images
+
+    def apply(self) -> None:
+        """Add the dark form of each image that has one."""
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        for image in list(self.document.findall(nodes.image)):
+            dark = image["uri"].replace(".svg", "-dark.svg")
+            if dark != image["uri"] and (folder / dark).exists():
+                other = image.deepcopy()
+                other["uri"] = dark
+                image["classes"].append("only-light")
+                other["classes"].append("only-dark")
+                image.parent.insert(image.parent.index(image) + 1, other)
+
+
+def _link_functions(app: object, page: str, source: list[str]) -> None:
+    """Turn links to api.rst#mgraph.NAME, which work in a clone, into links to the name's page."""
+    source[0] = re.sub(r"\bapi\.rst#([\w.]+)", r"generated/\1.rst", source[0])
+
+
+def setup(app: Any) -> None:
+    """Sphinx calls this."""
+    app.add_transform(DarkPictures)
+    app.connect("source-read", _link_functions)

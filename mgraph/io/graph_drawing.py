@@ -16,6 +16,7 @@ from mgraph.io.figure import drawing, faint_ink, ink
 MAX_ARCS = 2_000_000  # a layout of more takes many minutes
 MAX_LABELS = 40  # more cover the drawing
 _ROUNDS = 1000
+_RASTERIZED = 1500  # edges or vertices from which on a file holds their picture
 _BY_STRESS = 300  # vertices up to which a layout keeps distances, which takes time n^2
 
 
@@ -78,7 +79,7 @@ def plot_graph(
     network = _to_cpu(graph)
     place, ends = _places(network, coordinates, seed), _edges(network)
     with drawing(file, ax, size=(8, 7.4)) as axes:
-        _draw_edges(axes, place, ends, alpha=float(np.clip(3000 / max(len(ends), 1), 0.04, 0.5)))
+        _draw_dense_edges(axes, place, ends)
         degree = np.diff(network.indptr)
         ascending = np.argsort(degree, kind="stable")  # hubs on top
         dots = _draw_values(axes, place, np.maximum(degree, 1), ascending, 4 + 0.8 * degree, True)
@@ -122,9 +123,9 @@ def plot_marks(
         place[shown] = lay_out(len(shown), ends, seed)
     with drawing(file, ax, size=(8, 7)) as axes:
         if network is not None:
-            _draw_edges(axes, place, _edges(network), alpha=0.35)
-        lines = _draw_edges(axes, place, marked, color="C1", width=1.8, alpha=1)
-        lines.set_label("edges of the tree")
+            faint = {"color": faint_ink(), "lw": 0.4, "alpha": 0.5, "zorder": 1}
+            draw_edges(axes, place, _edges(network), **faint)
+        draw_edges(axes, place, marked, color="C1", lw=1.8, zorder=2)
         if marks.values is None:
             size = 9 if len(shown) > _BY_STRESS else 16
             axes.scatter(*place[shown].T, s=size, color=faint_ink(), linewidths=0, zorder=3)
@@ -193,18 +194,20 @@ def _places(graph: Graph, coordinates: Any, seed: int) -> np.ndarray:
     return lay_out(graph.n, _edges(graph), seed)
 
 
-def _draw_edges(
-    axes: Any, place: Any, ends: Any, *, color: Any = None, width: float = 0.4, alpha: float
-) -> Any:
+def draw_edges(axes: Any, place: np.ndarray, ends: np.ndarray, **style: Any) -> None:
+    """Draw edges as one curve with gaps, which keeps files small. ends: shape (m, 2)."""
+    x, y = np.insert(place[ends], 2, np.nan, axis=1).reshape(-1, 2).T
+    axes.plot(x, y, **style)
+
+
+def _draw_dense_edges(axes: Any, place: np.ndarray, ends: np.ndarray) -> None:
+    """Draw the edges of a graph one by one, so that where many lie it is darker."""
     from matplotlib.collections import LineCollection
 
-    lines = LineCollection(
-        list(place[ends]), colors=color or faint_ink(), linewidths=width, alpha=alpha,
-        zorder=1 if color is None else 2,
-    )  # fmt: skip
-    lines.set_rasterized(len(ends) > 20_000)
+    alpha = float(np.clip(3000 / max(len(ends), 1), 0.04, 0.5))
+    style: dict[str, Any] = {"colors": faint_ink(), "linewidths": 0.4, "alpha": alpha, "zorder": 1}
+    lines = LineCollection(list(place[ends]), rasterized=len(ends) > _RASTERIZED, **style)
     axes.add_collection(lines)
-    return lines
 
 
 def _draw_values(
@@ -217,7 +220,7 @@ def _draw_values(
     norm = LogNorm(1, max(high, 2)) if is_logarithmic else Normalize(0, high)
     return axes.scatter(
         *place[order].T, s=size[order], c=values[order], norm=norm, cmap="viridis",
-        linewidths=0, zorder=3, rasterized=order.size > 20_000,
+        linewidths=0, zorder=3, rasterized=order.size > _RASTERIZED,
     )  # fmt: skip
 
 

@@ -1,0 +1,197 @@
+"""The pictures of trees, forests, the heap and knapsacks."""
+
+import numpy as np
+from picture_graphs import CPU, TERMINALS, background, preferential, town
+
+import mgraph
+from mgraph.io.figure import drawing, faint_ink, ink, label_curves
+from mgraph.io.graph_drawing import draw_edges
+
+
+def star(file):
+    """STAR's initial tree, and the tree after its paths have been exchanged."""
+    graph, places = town()
+    first = mgraph.steiner_tree(graph, TERMINALS, method="star", time_limit=1e-9, **CPU)
+    last = mgraph.steiner_tree(graph, TERMINALS, method="star", **CPU)
+    with drawing(file, columns=2, size=(11, 5.2)) as panes:
+        for axes, tree, name in zip(panes, (first, last), ("initial tree", "result"), strict=True):
+            cost = f"{name}: cost {tree.cost:,}"
+            tree.plot(graph, ax=axes, coordinates=places, title=cost)
+
+
+def steiner_bound(file):
+    """A tree that a lower bound proves to be the best."""
+    graph, places = town()
+    tree = mgraph.steiner_tree(graph, TERMINALS, improve=True, **CPU)
+    tree.plot(graph, file, coordinates=places)
+
+
+def regions(file):
+    """The terminal that is nearest to each vertex, and Mehlhorn's tree."""
+    graph, places = town()
+    found = mgraph.sssp(graph, TERMINALS, joint=True, predecessors=True, **CPU)
+    nearest = np.full(graph.n, -1)
+    for index, terminal in enumerate(TERMINALS):
+        nearest[terminal] = index
+    for vertex in np.argsort(found.distance, kind="stable"):
+        if nearest[vertex] < 0:
+            nearest[vertex] = nearest[found.predecessor[vertex]]
+    tree = mgraph.steiner_tree(graph, TERMINALS, method="mehlhorn", **CPU)
+    with drawing(file, size=(8, 6.6)) as axes:
+        tree.plot(graph, ax=axes, coordinates=places, title=f"cost {tree.cost:,}")
+        colors = [f"C{index}" for index in nearest]
+        axes.scatter(*places.T, c=colors, s=24, zorder=3.5)
+
+
+def takahashi(file):
+    """The terminals in the order in which they join the tree."""
+    graph, places = town()
+    joined = [TERMINALS[0]]
+    tree_vertices = {TERMINALS[0]}
+    with drawing(file, size=(8, 6.6)) as axes:
+        background(axes, graph, places)
+        while len(joined) < len(TERMINALS):
+            found = mgraph.sssp(graph, sorted(tree_vertices), joint=True, predecessors=True, **CPU)
+            left = [each for each in TERMINALS if each not in tree_vertices]
+            terminal = min(left, key=lambda each: found.distance[each])
+            path = found.path(terminal).vertices
+            axes.plot(*places[path].T, color="C1", lw=1.8, zorder=2)
+            tree_vertices.update(path.tolist())
+            joined.append(terminal)
+        axes.scatter(*places.T, s=8, color=faint_ink(), zorder=1.5)
+        axes.scatter(*places[joined].T, marker="s", s=60, color="C0", edgecolor=ink(), zorder=4)
+        for number, terminal in enumerate(joined):
+            axes.annotate(str(number + 1), places[terminal], (7, 5), textcoords="offset points")
+        axes.set_title("terminals in the order in which they join")
+
+
+def boruvka(file):
+    """The components after each of Borůvka's rounds."""
+    graph, places = town()
+    edges = graph.to_edges()
+    order = np.lexsort((edges.dst, edges.src, edges.weight))
+    src, dst = edges.src[order], edges.dst[order]
+    label = np.arange(graph.n)
+    with drawing(file, columns=3, size=(12, 4.4)) as panes:
+        chosen = np.zeros(src.size, bool)
+        for number, axes in enumerate(panes):
+            least = {}
+            for edge in np.flatnonzero(label[src] != label[dst]):
+                least.setdefault(label[src[edge]], edge)
+                least.setdefault(label[dst[edge]], edge)
+            chosen[list(least.values())] = True
+            part = mgraph.EdgeList(src[chosen], dst[chosen])
+            forest = mgraph.from_edges(part, graph.n, directed=False, **CPU)
+            label = mgraph.connected_components(forest, **CPU).labels
+            background(axes, graph, places)
+            ranks = np.unique(label, return_inverse=True)[1]
+            ends = np.column_stack([src[chosen], dst[chosen]])
+            for color in range(7):
+                own = ends[ranks[ends[:, 0]] % 7 == color]
+                draw_edges(axes, places, own, color=f"C{color}", lw=1.6)
+            axes.scatter(*places.T, s=7, c=[f"C{rank % 7}" for rank in ranks], zorder=3)
+            axes.set_title(f"round {number + 1}: {ranks.max() + 1} trees")
+
+
+def forest(file):
+    """A minimum spanning forest in its graph."""
+    graph, places = town()
+    found = mgraph.minimum_spanning_forest(graph, **CPU)
+    found.plot(graph, file, coordinates=places, title=f"total weight {found.total_weight:,}")
+
+
+def kruskal_filter(file):
+    """How many of the edges, from the lightest to the heaviest, join two trees."""
+    graph = preferential(200_000, 8, weights=(1, 1_000_000))
+    weight = np.sort(graph.to_edges().weight)
+    joined = np.sort(mgraph.minimum_spanning_forest(graph, **CPU).weight)
+    with drawing(file, size=(7, 3.8)) as axes:
+        share = np.searchsorted(weight, joined, "right") / weight.size
+        axes.plot(100 * share, 100 * np.arange(joined.size) / (joined.size - 1), color="C0")
+        axes.axvline(100 * 2 * graph.n / weight.size, color="C1", ls="--")
+        axes.annotate(
+            "the lightest edges, two per vertex", (100 * 2 * graph.n / weight.size, 8), (6, 0),
+            textcoords="offset points", color="C1",
+        )  # fmt: skip
+        axes.set(xlabel="edges read, lightest first, %", ylabel="edges of the forest found, %")
+        axes.set_title("200,000 vertices, 1.6 million edges, random weights")
+
+
+def clusters(file):
+    """Three clusters of points, by single linkage."""
+    from scipy.spatial import cKDTree
+
+    random = np.random.default_rng(1)
+    turn, area = random.random((2, 3, 300))
+    discs = np.sqrt(area) * np.exp(2j * np.pi * turn) + np.array([[0], [3], [1.5 + 2.5j]])
+    places = np.stack([discs.real.ravel(), discs.imag.ravel()], axis=1)
+    points = cKDTree(places)
+    near = points.sparse_distance_matrix(points, 2.5, output_type="coo_matrix")
+    graph = mgraph.from_sparse(near, directed=False)
+    labels = mgraph.single_linkage(graph, 3).labels
+    tree = mgraph.minimum_spanning_forest(graph, **CPU)
+    with drawing(file, size=(7, 5.2)) as axes:
+        ends = np.column_stack([tree.src, tree.dst])
+        across = labels[ends[:, 0]] != labels[ends[:, 1]]
+        for label in range(3):
+            own = ends[~across & (labels[ends[:, 0]] == label)]
+            draw_edges(axes, places, own, color=f"C{label}", lw=0.8, alpha=0.6)
+        draw_edges(axes, places, ends[across], color=ink(), ls="--", lw=1.4)
+        axes.scatter(*places.T, s=8, c=[f"C{label}" for label in labels], zorder=3)
+        axes.set_aspect("equal")
+        axes.set_axis_off()
+        axes.set_title("the two heaviest edges of the forest are left out")
+
+
+def heap(file):
+    """The keys of each node of a heap of batches: sorted, and none below those of its parent."""
+    keys = np.random.default_rng(2).integers(0, 1000, 31 * 8)
+    nodes = 31
+    batches = np.sort(keys.reshape(nodes, 8), axis=1)
+    with drawing(file, size=(9, 4.2)) as axes:
+        for node in range(1, nodes):  # inserted from the bottom up
+            child = node
+            while child:
+                parent = (child - 1) // 2
+                both = np.sort(np.concatenate([batches[parent], batches[child]]))
+                batches[parent], batches[child] = both[:8], both[8:]
+                child = parent
+        for node in range(nodes):
+            level = (node + 1).bit_length() - 1
+            x = (node + 1 - (1 << level) + 0.5) / (1 << level)
+            axes.plot([x, x], [batches[node][0], batches[node][-1]], lw=5, color=f"C{level}")
+            if node:
+                parent, above = (node - 1) // 2, level - 1
+                px = (parent + 1 - (1 << above) + 0.5) / (1 << above)
+                link = [batches[parent][-1], batches[node][0]]
+                axes.plot([px, x], link, color=faint_ink(), lw=0.8, zorder=1)
+        axes.invert_yaxis()
+        axes.set(
+            ylabel="key", xticks=[], title="31 nodes of 8 keys: from the least to the greatest"
+        )
+        axes.grid(visible=False, axis="x")
+
+
+def knapsack(file):
+    """The best profit for each capacity, which the dynamic program finds one item at a time."""
+    random = np.random.default_rng(3)
+    weights = random.integers(20, 100, 12)
+    profits = weights + random.integers(0, 40, 12)
+    best = np.zeros(401, np.int64)
+    with drawing(file, size=(7, 3.8)) as axes:
+        for count, (profit, weight) in enumerate(zip(profits, weights, strict=True), 1):
+            best[weight:] = np.maximum(best[weight:], best[:-weight] + profit)
+            if count in (1, 3, 6, 12):
+                label = f"{count} item{'s' if count > 1 else ''}"
+                color = f"C{(1, 3, 6, 12).index(count)}"
+                axes.plot(best, drawstyle="steps-post", label=label, color=color)
+        answer = mgraph.knapsack(profits, weights, 400, **CPU)
+        axes.plot(400, answer.profit, "o", color=ink())
+        axes.set(xlabel="capacity", ylabel="best profit")
+        label_curves(axes)
+
+
+PICTURES = (
+    star, steiner_bound, regions, takahashi, boruvka, forest, kruskal_filter, clusters, heap,
+    knapsack,
+)  # fmt: skip
