@@ -1,4 +1,4 @@
-"""A graph of NetworkX as arrays, read as far as functions need it."""
+"""A NetworkX graph as arrays, which are read when a function first needs them."""
 
 import functools
 import itertools
@@ -16,11 +16,28 @@ from mgraph.networkx_backend.hand_back import HandBack
 from mgraph.networkx_backend.weights import narrow, to_numbers, to_weights
 
 COMPILED_FROM_ARCS = 50_000  # compiled code is loaded in a quarter of a second
+_INT64 = np.iinfo(np.int64)
 _TABLE_SHARE = 8  # of a table by node at most so many times as many entries as nodes
 _FACTORIES = (
     "adjlist_outer_dict_factory", "adjlist_inner_dict_factory", "edge_key_dict_factory",
     "edge_attr_dict_factory",
 )  # fmt: skip
+
+# What these say of a graph must be what its dicts hold.
+_METHODS = (
+    "__contains__", "__getitem__", "__iter__", "__len__", "adj", "adjacency", "edges", "neighbors",
+    "nodes", "predecessors", "successors",
+)  # fmt: skip
+
+
+@functools.cache
+def _is_own(kind: type) -> bool:
+    """Return whether a class of graphs has NetworkX's own methods of reading."""
+    owners = (
+        next((each for each in kind.__mro__ if name in vars(each)), kind) for name in _METHODS
+        if hasattr(kind, name)
+    )  # fmt: skip
+    return all(each.__module__.startswith("networkx.") for each in owners)
 
 
 class ConvertedGraph(BackendGraph):
@@ -36,6 +53,7 @@ class ConvertedGraph(BackendGraph):
     def __init__(self, graph: Any) -> None:
         """Refer to the graph; nothing is read yet."""
         self._graph = graph
+        self._n: int | None = None
         self._searched: dict[Any, Graph] = {}  # by attribute, as the next
         self._weights: dict[Any, np.ndarray] = {}
 
@@ -44,8 +62,10 @@ class ConvertedGraph(BackendGraph):
         return ConvertedGraph, (self._graph,)
 
     def __len__(self) -> int:
-        """The number of nodes."""
-        return len(self._graph)
+        """The number of nodes when it was first asked for: before anything is read."""
+        if self._n is None:
+            self._n = len(self._graph)
+        return self._n
 
     @property
     def networkx(self) -> Any:
@@ -60,7 +80,8 @@ class ConvertedGraph(BackendGraph):
             and not hasattr(graph, "_graph")
             and all(getattr(type(graph), factory, dict) is dict for factory in _FACTORIES)
         )
-        if not is_plain:
+        kind: Any = type(graph)
+        if not is_plain or not _is_own(kind):
             raise HandBack("the graph is a view, or made of other mappings than dicts")
 
     def is_directed(self) -> bool:
@@ -74,7 +95,9 @@ class ConvertedGraph(BackendGraph):
     @functools.cached_property
     def nodes(self) -> Sequence[Hashable] | None:
         """The nodes by number; None if they are these numbers."""
-        nodes = list(self._graph)
+        nodes = list(self._graph._node)
+        if len(nodes) != len(self) or nodes != list(self._graph._adj):
+            raise HandBack("the graph was changed in other ways than by its methods")
         is_numbered = set(map(type, nodes)) <= {int} and nodes == list(range(len(nodes)))
         return None if is_numbered else nodes
 
@@ -89,11 +112,17 @@ class ConvertedGraph(BackendGraph):
         return self._read_rows(self._graph._pred) if self.is_directed() else self.rows
 
     def _read_rows(self, adjacency: Any) -> tuple[np.ndarray, np.ndarray]:
+        nodes = self.nodes
+        if list(adjacency) != (list(range(len(self))) if nodes is None else nodes):
+            raise HandBack("the graph was changed in other ways than by its methods")
         rows: Any = adjacency.values()
-        indptr = np.zeros(len(rows) + 1, np.int64)
-        indptr[1:] = np.fromiter(map(len, rows), np.int64, len(rows))
+        indptr = np.zeros(len(self) + 1, np.int64)
+        indptr[1:] = np.fromiter(map(len, rows), np.int64, len(self))
         np.cumsum(indptr, out=indptr)
-        return indptr, self._read_heads(adjacency, int(indptr[-1]))
+        heads = self._read_heads(adjacency, int(indptr[-1]))
+        if heads.size and not 0 <= heads.min() <= heads.max() < len(self):
+            raise HandBack("an edge leads to what is no node")
+        return indptr, heads
 
     def _read_heads(self, adjacency: Any, arcs: int) -> np.ndarray:
         heads = None
@@ -103,20 +132,23 @@ class ConvertedGraph(BackendGraph):
             listed: Any = itertools.chain.from_iterable(adjacency.values())
             if self.nodes is not None:
                 listed = map(self._numbers.__getitem__, listed)
-            heads = np.fromiter(listed, np.int32, arcs)
+            try:
+                heads = np.fromiter(listed, np.int32, arcs)
+            except (KeyError, OverflowError):
+                raise HandBack("an edge leads to what is no node") from None
         return heads
 
     def _read_heads_compiled(self, adjacency: Any, arcs: int) -> np.ndarray | None:
         """Return the heads; None if nodes are of other types than int and str."""
         nodes: Any = self.nodes or range(len(self))
         types = set(map(type, nodes))
-        first, size = (min(nodes), max(nodes) - min(nodes) + 1) if types == {int} else (0, 1 << 64)
-        if size <= _TABLE_SHARE * len(self):
+        first, last = (min(nodes), max(nodes)) if types == {int} else (0, 1 << 63)
+        if _INT64.min <= first <= last <= _INT64.max and last - first < _TABLE_SHARE * len(self):
             integers = dicts_cpu.read_integers(adjacency, arcs)
-            if integers is None:
+            if integers is None or (arcs and not first <= integers.min() <= integers.max() <= last):
                 return None
-            table = np.empty(size, np.int32)
-            table[np.array(nodes) - first] = np.arange(len(self))
+            table = np.full(last - first + 1, -1, np.int32)
+            table[np.array(nodes, np.int64) - first] = np.arange(len(self))
             return table[integers - first]
         if types <= {int, str}:
             return dicts_cpu.read_numbers(adjacency, arcs, self._numbers)
@@ -139,7 +171,10 @@ class ConvertedGraph(BackendGraph):
                 return narrow(numbers)
         data = itertools.chain.from_iterable(row.values() for row in adjacency.values())
         edges = itertools.compress(data, is_edge.tolist())
-        return to_numbers([each.get(weight, 1) for each in edges])
+        numbers = to_numbers([each.get(weight, 1) for each in edges])
+        if numbers.size != self.edge_arcs.size:
+            raise HandBack("the graph was changed in other ways than by its methods")
+        return numbers
 
     def _minimum_weights(self, weight: Any) -> np.ndarray:
         """The minimum weight of the parallel edges of each arc. Raises HandBack."""

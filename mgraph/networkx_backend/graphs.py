@@ -1,4 +1,4 @@
-"""A NetworkX graph as arrays, read as far as functions need it."""
+"""What a graph is to this backend's functions, and how they hand back to NetworkX."""
 
 import abc
 import contextlib

@@ -27,12 +27,15 @@ class Backend:
     @staticmethod
     def convert_from_nx(graph: Any, **options: Any) -> Any:
         """Return a graph of this backend; the same one for all attributes of a graph."""
+        import networkx
+
         from mgraph.networkx_backend.converted import ConvertedGraph
 
         cache = getattr(graph, "__networkx_cache__", None) or {}
-        for known in cache.get("backends", {}).get("mgraph", {}).values():
-            if isinstance(known, ConvertedGraph):
-                return known
+        if networkx.config.cache_converted_graphs:
+            for known in cache.get("backends", {}).get("mgraph", {}).values():
+                if isinstance(known, ConvertedGraph):
+                    return known
         return ConvertedGraph(graph)
 
     @staticmethod

@@ -107,9 +107,10 @@ def all_pairs_shortest_path_length(graph: BackendGraph, cutoff: Any = None) -> I
 
 def _of_all(graph: BackendGraph, cutoff: Any, form: Any) -> Iterator[Any]:
     to_limit(cutoff, len(graph))
+    names, _ = graph.names(np.arange(len(graph))), graph.rows  # as they are now
 
     def results() -> Iterator[Any]:
-        for number, node in enumerate(graph.names(np.arange(len(graph)))):
+        for number, node in enumerate(names):
             yield node, form(graph, find(graph, [number], cutoff))
 
     return results()

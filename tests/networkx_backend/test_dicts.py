@@ -147,3 +147,65 @@ def test_references_are_not_counted():
         dicts_cpu.read_numbers(graph._adj, 2, {node: 0, 1: 1})
         dicts_cpu.read_values(graph._adj, np.array([True, False]), "weight")
     assert (sys.getrefcount(weight), sys.getrefcount(node)) == before
+
+
+class Key(str):
+    """A key of attributes whose comparison is Python's own affair."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        raise ValueError("compared")
+
+
+def test_keys_of_other_types_are_left_to_python(monkeypatch):
+    graph = networkx.path_graph(4)
+    networkx.set_edge_attributes(graph, 3, "weight")
+    graph[1][2].clear()
+    graph[1][2][Key("weight")] = 5
+    assert dicts_cpu.read_values(graph._adj, np.ones(6, bool), "weight") is None
+    monkeypatch.setattr(converted, "COMPILED_FROM_ARCS", 0)
+    with pytest.raises(ValueError, match="compared"):
+        networkx.minimum_spanning_tree(graph, backend="mgraph")
+
+
+def test_a_name_that_is_equal_but_another_str(monkeypatch):
+    graph = networkx.path_graph(4)
+    networkx.set_edge_attributes(graph, 3, "".join(["wei", "ght"]))
+    graph[0][1]["colour"] = "red"
+    name = "".join(["weig", "ht"])
+    edges = np.array([True, False] * 3)
+    assert dicts_cpu.read_values(graph._adj, edges, name).tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize("middle", [1 << 63, -(1 << 63)])
+def test_nodes_at_the_limits_of_64_bits(middle, monkeypatch):
+    nodes = [middle + 10 - i for i in range(20)]
+    check(networkx.path_graph(nodes), monkeypatch)
+    check(networkx.empty_graph(nodes), monkeypatch)
+    assert dicts_cpu.read_integers(networkx.path_graph(nodes)._adj, 38) is None
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_graphs_that_were_changed_by_hand_are_handed_back(how, monkeypatch):
+    monkeypatch.setattr(converted, "COMPILED_FROM_ARCS", 0 if how == "compiled" else 1 << 60)
+
+    def lead_nowhere(graph):
+        graph._adj[5][10**8] = {}
+
+    def remove_nodes(graph):
+        for node in range(20, 80):
+            del graph._adj[node], graph._node[node]
+
+    def reorder(graph):
+        graph._adj[3] = graph._adj.pop(3)
+
+    for change in (lead_nowhere, remove_nodes, reorder):
+        for nodes in (range(100), range(1, 101), map(str, range(100))):
+            graph = networkx.path_graph(nodes)
+            try:
+                change(graph)
+            except KeyError:
+                continue
+            with pytest.raises(HandBack):
+                _ = ConvertedGraph(graph).rows

@@ -260,3 +260,33 @@ def test_weights_of_other_types_are_networkxs():
     length = networkx.dijkstra_path_length(graph, 0, 2, backend="mgraph")
     assert length == networkx.dijkstra_path_length(graph, 0, 2)
     assert type(length) is np.float32
+
+
+def test_iterators_do_not_see_nodes_that_come_later():
+    for kind in (networkx.Graph, networkx.DiGraph):
+        graph = networkx.path_graph(50, create_using=kind)
+        expected = dict(networkx.all_pairs_shortest_path_length(graph))
+        lengths = networkx.all_pairs_shortest_path_length(graph, backend="mgraph")
+        paths = networkx.all_pairs_dijkstra_path_length(graph, backend="mgraph")
+        graph.add_edges_from((i, i + 1) for i in range(49, 5000))
+        graph.add_edge(0, 49)
+        assert dict(lengths) == expected
+        assert {node: dict(each) for node, each in paths} == expected
+
+
+def test_without_a_cache_each_call_reads_the_graph():
+    graph = networkx.cycle_graph(100)
+    networkx.minimum_spanning_tree(graph, backend="mgraph")
+    with networkx.config(cache_converted_graphs=False):
+        graph[0][1]["weight"] = 5
+        assert not networkx.minimum_spanning_tree(graph, backend="mgraph").has_edge(0, 1)
+
+
+def test_classes_that_read_graphs_in_their_own_way_are_networkxs():
+    class Complement(networkx.Graph):
+        def neighbors(self, node):
+            return iter([other for other in self if other not in self._adj[node]])
+
+    graph = Complement(networkx.path_graph(6))
+    own = list(networkx.bfs_edges(graph, 0))
+    assert list(networkx.bfs_edges(graph, 0, backend="mgraph")) == own
