@@ -16,10 +16,13 @@ import dask
 import networkx
 import pytest
 
+import mgraph
 from mgraph.cli.main import main
 
 ROOT = pathlib.Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+# What pages of papers name is checked by other tests.
+PAGES = [ROOT / "README.md", *sorted(set(DOCS.rglob("*.md")) - set(DOCS.glob("papers/*")))]
 SMALLER = {
     "1_000_000": "3_000",
     "n=100_000": "n=3_000",
@@ -29,7 +32,7 @@ SMALLER = {
 }
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
-LINK = re.compile(r"\]\(([^)#:]+)(?:#([\w-]+))?\)")
+LINK = re.compile(r"\]\(([^)#:]+)(?:#([\w.-]+))?\)")
 
 
 def steps(page):
@@ -148,9 +151,36 @@ def test_links_lead_somewhere(page):
     for target, anchor in LINK.findall(page.read_text()):
         file = page.parent / target
         assert file.exists(), f"{page.name} links to {target}, which does not exist"
-        if anchor:
+        if anchor and file.name == "api.rst":
+            name = anchor.removeprefix("mgraph.experiments.").removeprefix("mgraph.")
+            assert f"\n   {name}\n" in file.read_text(), f"{page.name} links to {anchor}"
+        elif anchor:
             headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
             slugs = [
                 re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
             ]
             assert any(anchor in slug for slug in slugs), f"{page.name} links to {target}#{anchor}"
+
+
+def test_pictures_are_drawn_and_shown(tmp_path):
+    """Each in both themes; the files that pages show are those that are drawn."""
+    pytest.importorskip("igraph")
+    command = [sys.executable, DOCS / "pictures.py", "--out", tmp_path]
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    drawn = {file.name for file in tmp_path.iterdir()}
+    assert drawn == {file.name for file in (DOCS / "images").glob("*.svg")}
+    for file in tmp_path.iterdir():
+        assert 1000 < file.stat().st_size < 600_000, file.name
+    shown = {
+        target.rpartition("/")[2]
+        for page in PAGES
+        for target, _ in LINK.findall(page.read_text())
+        if target.endswith(".svg")
+    }
+    assert shown == {name for name in drawn if not name.endswith("-dark.svg")}
+
+
+def test_the_reference_has_every_public_name():
+    listed = set(re.findall(r"^   (\w+)$", (DOCS / "api.rst").read_text(), re.MULTILINE))
+    public = set(mgraph.__all__) | mgraph._UNLISTED - {"experiments"} | set(dir(mgraph.experiments))
+    assert listed == {name for name in public if not name.startswith("_")}
