@@ -5,6 +5,7 @@ this process, where a command has nothing to import. Graphs of a million vertice
 in commands and blocks alike.
 """
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -178,6 +179,46 @@ def test_pictures_are_drawn_and_shown(tmp_path):
         if target.endswith(".svg")
     }
     assert shown == {name for name in drawn if not name.endswith("-dark.svg")}
+
+
+def run_notebooks():
+    """The module that runs notebooks, which is a script of the documentation's."""
+    for name in ("nbclient", "nbformat", "ipykernel", "PIL"):
+        pytest.importorskip(name)
+    spec = importlib.util.spec_from_file_location("run_notebooks", DOCS / "run_notebooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def printed(cell):
+    """What a cell has printed and returned; of a figure that there is one."""
+    if "varies" in cell.metadata.get("tags", ()):  # ids of runs, ports
+        return bool(cell.outputs)
+    return [
+        each.get("text") or ("image/png" in each.data and "figure") or each.data["text/plain"]
+        for each in cell.outputs
+    ]
+
+
+@pytest.mark.timeout(900)
+def test_the_tutorial_prints_what_it_shows(home):
+    runner = run_notebooks()
+    folder = home / "tutorial"
+    folder.mkdir()
+    shown = runner.nbformat.read(DOCS / "tutorial.ipynb", as_version=4)
+    ran = runner.execute(DOCS / "tutorial.ipynb", folder)
+    for cell, other in zip(ran.cells, shown.cells, strict=True):
+        if cell.cell_type == "code":
+            assert printed(cell) == printed(other), cell.source
+
+
+def test_the_tutorial_for_a_gpu_shows_what_it_printed():
+    nbformat = pytest.importorskip("nbformat")
+    notebook = nbformat.read(DOCS / "tutorial-gpu.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(cell.outputs for cell in code[1:])
+    assert "gpu" in str(code)
 
 
 def test_the_reference_has_every_public_name():

@@ -128,32 +128,22 @@ def drawing(
         if file is not None:
             save_figure(axes[0, 0].figure, file)
         return
-    with matplotlib.rc_context(_style(_theme.get())):
-        figure, axes = new_figure(columns, rows, size, is_shown=file is None, **options)
-        yield axes
-        if file is not None:
-            save_figure(figure, file)
-
-
-def new_figure(
-    columns: int = 1,
-    rows: int = 1,
-    size: tuple[float, float] | None = None,
-    *,
-    is_shown: bool = False,
-    **options: Any,
-) -> tuple[Any, Any]:
-    """Return a figure and its axes, as an array if several; UsageError without matplotlib."""
-    from matplotlib import figure as figures
-
     size = size or (7 * min(columns, 2), 4.5 * rows)
-    if is_shown:
+    style = _style(_theme.get())
+    if file is None:  # by pyplot, which sets parameters that are to stay set: not in the context
         from matplotlib import pyplot
 
-        figure = pyplot.figure(figsize=size, layout="constrained")
-    else:
-        figure = figures.Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(rows, columns, **options)
+        figure = pyplot.figure(
+            figsize=size, layout="constrained", facecolor=style["figure.facecolor"]
+        )
+    with matplotlib.rc_context(style):
+        if file is not None:
+            from matplotlib.figure import Figure
+
+            figure = Figure(figsize=size, layout="constrained")
+        yield figure.subplots(rows, columns, **options)
+        if file is not None:
+            save_figure(figure, file)
 
 
 def ink() -> str:

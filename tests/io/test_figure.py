@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mgraph import UsageError, experiments
-from mgraph.io.figure import drawing, label_curves, new_figure, save_figure, widen_flat
+from mgraph.io.figure import drawing, label_curves, save_figure, widen_flat
 
 BEGINS = {"a.png": b"\x89PNG", "new/b.svg": b"<?xml", "c.PDF": b"%PDF"}
 
@@ -14,8 +14,10 @@ BEGINS = {"a.png": b"\x89PNG", "new/b.svg": b"<?xml", "c.PDF": b"%PDF"}
 @pytest.fixture
 def figure():
     pytest.importorskip("matplotlib")
-    figure, axes = new_figure()
-    axes.plot([1, 2])
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.subplots().plot([1, 2])
     return figure
 
 
@@ -48,7 +50,7 @@ def test_the_callers_axes_are_drawn_on(figure, tmp_path):
     (axes,) = figure.axes
     with drawing(ax=axes) as drawn:
         assert drawn is axes
-    panes = new_figure(2)[0].axes
+    panes = list(type(figure)().subplots(1, 2))
     with drawing(tmp_path / "a.svg", panes, columns=2) as (left, right):
         assert [left, right] == panes
     assert (tmp_path / "a.svg").exists()
@@ -64,6 +66,21 @@ def test_without_a_file_a_notebook_shows_the_figure():
         axes.plot([1, 2])
     assert pyplot.get_fignums() == [axes.figure.number]
     pyplot.close("all")
+
+
+def test_a_notebook_shows_each_figure():
+    """Inline, where drawing the first one sets how the others are shown."""
+    nbformat, nbclient = map(pytest.importorskip, ("nbformat", "nbclient"))
+    pytest.importorskip("ipykernel")
+    plot = "with drawing() as axes: axes.plot([1, 2])"
+    sources = ["from mgraph.io.figure import drawing", plot, plot, "import matplotlib.pyplot as p"]
+    sources += ["p.plot([1, 2]);"]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, sources)))
+    nbclient.NotebookClient(notebook).execute()
+    shown = [
+        ["image/png" in each.get("data", {}) for each in cell.outputs] for cell in notebook.cells
+    ]
+    assert shown == [[], [True], [True], [], [True]]
 
 
 def test_the_same_drawing_is_the_same_file(tmp_path):
