@@ -23,8 +23,8 @@ def call(
 
 
 @intrinsic
-def load(typing_context: Any, address: Any) -> tuple[Any, Any]:
-    """Load the 8 bytes at an address."""
+def word_at(typing_context: Any, address: Any) -> tuple[Any, Any]:
+    """The 8 bytes at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load(builder.inttoptr(arguments[0], _WORD.as_pointer()))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core.c_functions import call, load
+from mgraph.core.c_functions import call, word_at
 from mgraph.core.compiled import compiled_with_gil
 
 _TYPE, _DOUBLE = 8, 16  # where an object holds the address of its type, and a float its value
@@ -93,7 +93,7 @@ def _gather(adjacency, is_read, has_data, objects, known):
     row, item = place.ctypes.data, place.ctypes.data + 24
     items = size = 0
     while np.int32(call(next_item, adjacency, row, row + 8, row + 16)):
-        if load(place[2] + _TYPE) != dict_type:
+        if word_at(place[2] + _TYPE) != dict_type:
             return False
         place[3] = 0
         while np.int32(call(next_item, place[2], item, item + 8, item + 16)):
@@ -116,7 +116,7 @@ def _read_integers(adjacency, integers, known):
     if not _gather(adjacency, np.empty(0, np.bool_), False, integers, known):
         return False
     for i in range(integers.size):
-        if load(integers[i] + _TYPE) != int_type:
+        if word_at(integers[i] + _TYPE) != int_type:
             return False
         integers[i] = call(as_integer, integers[i], overflow.ctypes.data, 0, 0)
         if overflow[0]:  # of this call
@@ -133,7 +133,7 @@ def _read_numbers(adjacency, numbers, heads, known):
     if not _gather(adjacency, np.empty(0, np.bool_), False, nodes, known):
         return False
     for i in range(heads.size):
-        node_type = load(nodes[i] + _TYPE)
+        node_type = word_at(nodes[i] + _TYPE)
         if node_type != str_type and node_type != int_type:
             return False
         number = call(get_item, numbers, nodes[i], 0, 0)
@@ -155,7 +155,7 @@ def _read_values(adjacency, is_edge, name, values, known):
         batch = values[first : first + _BATCH]
         other = 0
         for i in range(batch.size):
-            other |= load(batch[i] + _TYPE) ^ dict_type
+            other |= word_at(batch[i] + _TYPE) ^ dict_type
         if other:
             return _OTHERS
         for i in range(batch.size):
@@ -163,14 +163,14 @@ def _read_values(adjacency, is_edge, name, values, known):
             while value == 0 and np.int32(call(next_item, batch[i], item, item + 8, item + 16)):
                 if place[1] == name:
                     value = place[2]
-                elif load(place[1] + _TYPE) != known[4]:  # its comparison may be of any kind
+                elif word_at(place[1] + _TYPE) != known[4]:  # its comparison may be of any kind
                     return _OTHERS
             if value == 0 and place[0] > 0:  # not this very str, but maybe an equal one
                 value = call(get_item, batch[i], name, 0, 0)
             batch[i] = value
     types = 0
     for i in range(values.size):
-        value_type = load(values[i] + _TYPE) if values[i] else known[5]
+        value_type = word_at(values[i] + _TYPE) if values[i] else known[5]
         if value_type == known[5] or value_type == known[6] or value_type == known[7]:
             types |= _INTEGERS
         elif value_type == known[8] or value_type == known[9]:
@@ -183,7 +183,7 @@ def _read_values(adjacency, is_edge, name, values, known):
         if values[i] == 0:
             values[i] = 1
         elif types == _FLOATS:
-            values[i] = load(values[i] + _DOUBLE)
+            values[i] = word_at(values[i] + _DOUBLE)
         else:
             values[i] = call(as_integer, values[i], overflow.ctypes.data, 0, 0)
         if overflow[0]:
