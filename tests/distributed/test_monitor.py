@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import types
+import urllib.error
 import urllib.request
 
 import pytest
@@ -94,19 +95,24 @@ def test_queries_and_running_searches_are_shown(watched, tmp_path):
     mgraph.generate(
         tmp_path / "g", CopyModel(50_000, 8, weights=(1, 99)), cluster=watched, progress=None
     )
-    levels = []
+    levels, runs = set(), []
     options = {"method": "self_tuning", "set_point": 2048, "random": 24, "batch": 1}
-    search = threading.Thread(
-        target=lambda: mgraph.sssp_many(tmp_path / "g", cluster=watched, progress=None, **options)
-    )
-    search.start()
-    while search.is_alive():
-        levels += [(row["set_point"], row["parallelism"]) for row in data(watched)["workers"]]
+
+    def search():
+        while not levels and len(runs) < 50:  # until a sample falls into a search
+            runs.append(mgraph.sssp_many(tmp_path / "g", cluster=watched, progress=None, **options))
+
+    searching = threading.Thread(target=search)
+    searching.start()
+    while searching.is_alive():
+        rows = data(watched)["workers"]
+        levels |= {(row["set_point"], row["parallelism"]) for row in rows if row["set_point"]}
         time.sleep(0.05)
-    search.join()
-    assert {point for point, _ in levels if point} == {2048}
+    searching.join()
+    assert {point for point, _ in levels} == {2048}
     assert any(now for _, now in levels)
-    found = until(lambda: data(watched), lambda figures: figures["totals"]["queries"] == 24)
+    queries = 24 * len(runs)
+    found = until(lambda: data(watched), lambda figures: figures["totals"]["queries"] == queries)
     assert "set_point" in found["history"]
     until(
         lambda: data(watched),
@@ -292,6 +298,47 @@ def test_a_monitor_that_starts_late_reads_earlier_events(watched):
     rows = {row["name"].split("-")[1]: row for row in data(watched)["operations"]}
     assert (rows["early"]["state"], rows["early"]["done"]) == ("running", 3)
     assert rows["gone"]["state"] == "lost"
+
+
+def test_the_output_of_a_workflow_is_linked(watched, tmp_path):
+    names = "20261129-120000-0000", "20261129-120001-0001", "20261129-120002-0002"
+    (tmp_path / names[0]).mkdir()
+    (tmp_path / names[0] / "output.log").write_text("ready ⇒ ü\nValueError: no rows\n")
+    (tmp_path / names[1]).mkdir()
+    for name, folder in zip(names, (tmp_path, tmp_path, tmp_path / "elsewhere"), strict=True):
+        event = {"run": name, "script": "a.py", "state": "failed", "host": "far", "attempt": 1}
+        watched.client.log_event("mgraph", event | {"folder": str(folder)})
+    until(lambda: data(watched)["runs"], lambda runs: len(runs) == 3)
+    assert page(watched, f"mgraph/log?run={names[0]}") == "ready ⇒ ü\nValueError: no rows\n"
+    assert "printed nothing yet" in page(watched, f"mgraph/log?run={names[1]}")
+    assert f"on a disk of far that the scheduler does not read.\n`mgraph logs {names[2]}`" in page(
+        watched, f"mgraph/log?run={names[2]}"
+    )
+    for name in ("20261129-120003-0003", "../x", ""):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            page(watched, f"mgraph/log?run={name}")
+
+
+def test_a_long_output_is_cut_at_a_line(tmp_path):
+    name = "20261129-120000-0000"
+    (tmp_path / name).mkdir()
+    lines = [f"line {number}\n" for number in range(40_000)]
+    (tmp_path / name / "output.log").write_text("".join(lines))
+    run = jobs.Run(name, 0.0, folder=str(tmp_path))
+    shown = monitor._read_output(run).decode()
+    assert "".join(lines).endswith(shown)
+    assert shown.startswith("line ")
+    assert monitor.LOG_BYTES - 20 < len(shown) <= monitor.LOG_BYTES
+
+
+def test_the_progress_of_the_running_operation_is_sampled(watched):
+    event = {"operation": "mgraph-slow-1", "verb": "slow", "state": "running", "parts": 4}
+    watched.client.log_event("mgraph", event | {"client": watched.client.id})
+    held = watched.client.map(str, range(3), key=[("mgraph-slow-1", i) for i in range(3)])
+    watched.client.gather(held)
+    assert 75 in until(
+        lambda: data(watched)["history"].get("progress", []), lambda found: 75 in found
+    )
 
 
 @pytest.mark.gpu

@@ -19,6 +19,7 @@ STALE_SECONDS = 60.0  # without a task, before an operation or a run counts as e
 END_STATES = ("finished", "failed", "cancelled", "lost")
 TEXT_LENGTH = 200  # of a name
 ERROR_LENGTH = 500
+PATH_LENGTH = 4096
 CLIENT_GONE = "its client has disconnected"
 TASKS_GONE = "its tasks are gone, and no end was reported"
 
@@ -102,6 +103,8 @@ class Run:
     error: str | None = None
     ended: float | None = None
     last_seen: float = 0.0
+    host: str | None = None
+    folder: str | None = None  # of the runs, on the host
 
     def row(self, now: float) -> dict[str, Any]:
         """Return the page's row."""
@@ -201,6 +204,8 @@ class Jobs:
         run = self.runs.get(name) or self.ended_runs.pop(name, None) or Run(name, now)
         run.script = _text(event.get("script")) or run.script
         run.attempt = _count(event.get("attempt")) or run.attempt
+        run.host = _text(event.get("host")) or run.host
+        run.folder = _text(event.get("folder"), PATH_LENGTH) or run.folder
         if run.state != "running":
             self.run_counts[run.state] -= 1
         run.state, run.error = state, _text(event.get("error"), ERROR_LENGTH)
@@ -278,6 +283,17 @@ class Jobs:
                 run.last_seen = now
             elif now - run.last_seen > STALE_SECONDS:
                 self._end_run(run, "lost", TASKS_GONE)
+
+    def run(self, name: str) -> Run | None:
+        """Return a run by its ID."""
+        return self.runs.get(name) or self.ended_runs.get(name)
+
+    def progress(self) -> float | None:
+        """Return how many percent of the operation that began last, and still runs, are done."""
+        for operation in reversed(self.operations.values()):
+            if operation.parts:
+                return 100 * min(len(operation.done) / operation.parts, 1.0)
+        return None
 
     def rows(self, now: float) -> dict[str, list[dict[str, Any]]]:
         """Return the page's rows: running jobs, then ended ones, the latest first."""

@@ -12,18 +12,22 @@ from typing import Any
 
 import psutil
 from distributed import SchedulerPlugin
+from tornado.ioloop import IOLoop
 from tornado.web import HTTPError, RequestHandler
 
 import mgraph
 from mgraph.distributed.monitoring import metrics, pruning
-from mgraph.distributed.monitoring.jobs import ERROR_LENGTH, Jobs, rounded
+from mgraph.distributed.monitoring.jobs import ERROR_LENGTH, Jobs, Run, rounded
 from mgraph.distributed.monitoring.workers import History, Workers, gpu_rows
 from mgraph.distributed.protocol import dask_internals
+from mgraph.errors import MgraphError
+from mgraph.io.run_folder import RunFolder
 
 NAME = "mgraph-monitor"
 TOPIC = "mgraph"
 PRUNE_SECONDS = 10.0  # between two times
 MAX_SAMPLES = 100_000  # 30 MB
+LOG_BYTES = 1 << 17  # of a workflow's output, on its page
 MAX_ROWS = 256  # of workers, and of GPUs, in one answer
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -54,7 +58,8 @@ class Monitor(SchedulerPlugin):
                 self._record_part(key, failed=False)
         dask_internals.ignore_forgotten_spans(scheduler)
         options = {"scheduler": scheduler}
-        pages = [("mgraph/?", PageHandler, options), ("mgraph/data", DataHandler, options)]
+        handlers = {"mgraph/?": PageHandler, "mgraph/data": DataHandler, "mgraph/log": LogHandler}
+        pages = [(path, handler, options) for path, handler in handlers.items()]
         dask_internals.add_pages(scheduler, NAME, pages)
         metrics.start_serving(self)
         dask_internals.start_periodic_callback(scheduler, NAME, self.sample, self.interval)
@@ -90,7 +95,7 @@ class Monitor(SchedulerPlugin):
         """Take a sample; called every ``interval`` seconds."""
         now = time.time()
         self.workers.update(self.scheduler)
-        self.history.sample(self.scheduler, self.workers, now)
+        self.history.sample(self.scheduler, self.workers, now, self.jobs.progress())
         self.jobs.end_stale(self.scheduler)
         if now - self._pruned > PRUNE_SECONDS:
             self._pruned = now
@@ -179,6 +184,40 @@ class DataHandler(_Page):
         if monitor is None:
             raise HTTPError(404)
         self.write(json.dumps(monitor.data(known), allow_nan=False, separators=(",", ":")))
+
+
+class LogHandler(_Page):
+    """``/mgraph/log?run=ID``: the end of what a submitted workflow has printed, as text."""
+
+    async def get(self) -> None:
+        """Send it, or say where it lies."""
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        monitor = self.scheduler.plugins.get(NAME)
+        run = monitor and monitor.jobs.run(self.get_query_argument("run", ""))
+        if not run:
+            raise HTTPError(404)
+        output = await IOLoop.current().run_in_executor(None, _read_output, run)
+        if output is None:
+            host = f" of {run.host}" if run.host else ""
+            self.write(
+                f"The output of {run.name} lies on a disk{host} that the scheduler does not read.\n"
+                f"`mgraph logs {run.name}` shows it.\n"
+            )
+            return
+        self.write(output.decode("utf-8", "replace") or "The workflow has printed nothing yet.\n")
+
+
+def _read_output(run: Run) -> bytes | None:
+    """Return the end of a run's output, from whole lines; None if its folder is elsewhere."""
+    try:
+        folder = RunFolder(run.folder or "", run.name)
+        if not run.folder or not folder.path.is_dir():
+            return None
+        output = folder.output(-LOG_BYTES)
+    except (MgraphError, OSError):
+        return None
+    cut = output.find(b"\n") + 1 if len(output) == LOG_BYTES else 0
+    return output[cut:]
 
 
 def _page() -> str:

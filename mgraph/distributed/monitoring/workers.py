@@ -17,7 +17,7 @@ RATE_SECONDS = 3.0  # between the heartbeats of a rate, if heartbeats come more 
 SILENT_SECONDS = 10.0  # without a heartbeat, before a worker's rate counts as 0
 POINTS = 600  # of the history in one answer
 NAME_LENGTH = 80
-SERIES = (*COUNTERS, *LEVELS, "gpu_use", "watts")
+SERIES = (*COUNTERS, *LEVELS, "gpu_use", "watts", "progress")
 
 
 def number(value: Any) -> float | None:
@@ -180,14 +180,18 @@ class History:
         """Return the number of samples that are kept."""
         return len(self._samples)
 
-    def sample(self, scheduler: Any, workers: Workers, now: float) -> None:
-        """Take a sample."""
+    def sample(
+        self, scheduler: Any, workers: Workers, now: float, progress: float | None = None
+    ) -> None:
+        """Take a sample. progress: percent of the operation that runs."""
         rates = [rounded(workers.rate(name, now)) for name in COUNTERS]
         metrics = [worker.metrics for worker in scheduler.workers.values()]
         levels = [_sum(number(m.get(f"mgraph_{name}")) for m in metrics) for name in LEVELS]
         devices = gpu_rows(scheduler)
         use, watts = _mean([gpu["use"] for gpu in devices]), _sum(gpu["watts"] for gpu in devices)
-        others = [None if value is None else rounded(value) for value in (*levels, use, watts)]
+        others = [
+            None if value is None else rounded(value) for value in (*levels, use, watts, progress)
+        ]
         self._samples.append((now, *rates, *others))
         self.count += 1
 

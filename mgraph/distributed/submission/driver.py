@@ -359,7 +359,8 @@ class _Attempt:
         event = {"state": state, "attempt": self.record.attempt, "error": error}
         with contextlib.suppress(StorageError):
             self.folder.tell("run", **event, host=self.record.host)
-        run = {"run": self.record.id, "script": self.record.script}
+        run: dict[str, str | None] = {"run": self.record.id, "script": self.record.script}
+        run |= {"host": self.record.host, "folder": str(self.folder.path.parent)}
         self.worker.log_event(TOPIC, run | event)
 
 
