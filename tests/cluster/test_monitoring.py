@@ -101,7 +101,8 @@ def test_the_page_is_updated_and_shows_that_the_scheduler_is_gone(tmp_path):
             page.until(f"{parts} !== {json.dumps(first)}")
             page.until("parseFloat(document.querySelector('#tile-edges').innerText) > 0")
             page.until(
-                "document.querySelector('#charts path[stroke]').getAttribute('d').length > 40"
+                "[...document.querySelectorAll('#charts path[stroke]')]"
+                ".some(path => path.getAttribute('d').length > 40)"
             )
             assert page.value("document.querySelectorAll('#workers tbody tr').length") == 2
             work.join()

@@ -99,7 +99,8 @@ def test_queries_and_running_searches_are_shown(watched, tmp_path):
     options = {"method": "self_tuning", "set_point": 2048, "random": 24, "batch": 1}
 
     def search():
-        while not levels and len(runs) < 50:  # until a sample falls into a search
+        # Until a sample falls into a search.
+        while not any(now for _, now in list(levels)) and len(runs) < 100:
             runs.append(mgraph.sssp_many(tmp_path / "g", cluster=watched, progress=None, **options))
 
     searching = threading.Thread(target=search)
