@@ -32,6 +32,7 @@ extensions = [
 ]
 root_doc = "docs/index"
 include_patterns = [
+    "AGENTS.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "cluster/*.md",
