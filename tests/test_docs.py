@@ -181,6 +181,12 @@ def test_pictures_are_drawn_and_shown(tmp_path):
     assert shown == {name for name in drawn if not name.endswith("-dark.svg")}
 
 
+def test_pages_show_the_figures_that_are_recorded():
+    command = [sys.executable, DOCS / "performance.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def run_notebooks():
     """The module that runs notebooks, which is a script of the documentation's."""
     for name in ("nbclient", "nbformat", "ipykernel", "PIL"):
