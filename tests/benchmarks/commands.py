@@ -17,7 +17,7 @@ _COMMAND = re.compile(r"(\$ )?(time )?(python -m|python \S+\.py|pytest|mgraph [a
 # Pages of whole commands, and others that name benchmarks among what users type.
 _BENCHMARKS = re.compile(r"python (-m tests\.|workflows/)|pytest .*(-k|-m|tests/)")
 # Pages, and docs/papers, whose commands other tests are about.
-_SETTINGS = ("CONTRIBUTING.md", "workflows/README.md")
+_SETTINGS = ("AGENTS.md", "CONTRIBUTING.md", "workflows/README.md")
 
 
 class Tiny(NamedTuple):
