@@ -96,6 +96,7 @@ PAGES = {
     "python -m tests.benchmarks.sequential_cpu": Tiny(f"{GPU}sequential_cpu --edges 16000"),
     "python -m tests.benchmarks.hubs": Tiny(f"{GPU}hubs --n 500 --seeds 2 --core 1000"),
     "time mgraph generate graph -n 12_500_000 -d 8": Tiny("mgraph generate OUT -n 1_250 -d 8"),
+    "time mgraph generate billion -n 125_000_000 -d 8": Tiny("mgraph generate OUT -n 1_250 -d 8"),
     "python -m tests.benchmarks.heap_gpu sort": _on_gpu("heap_gpu sort --keys 5120 --repeats 1"),
     "python -m tests.benchmarks.knapsack_gpu FILE …": _on_gpu("knapsack_gpu ITEMS --repeats 1"),
     "python -m tests.benchmarks.sssp_gpu single MAKER NAME …": _on_gpu(
