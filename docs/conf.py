@@ -61,6 +61,7 @@ numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = f"mgraph {version}"
 html_static_path = ["_static"]
+html_css_files = ["mgraph.css"]
 html_extra_path = ["_root"]
 html_show_sourcelink = False
 html_theme_options = {
