@@ -60,7 +60,10 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{name}: {len(work):,} iterations, {work.mean():,.0f} arcs on average")
             file = "-".join(f"{key}-{value:.6g}" for key, value in setting.items())
             paths.write_trace(options.out / f"{file}.parquet")
-            experiments.plot_profile(paths.trace, options.out / f"{file}.png", title=name)
+            experiments.plot_profile(
+                paths.trace, options.out / f"{file}.png",
+                title=f"{Path(options.graph).name}, {name}", set_point=setting.get("set_point"),
+            )  # fmt: skip
     except mgraph.MgraphError as error:
         print(f"sssp_parallelism: {error}", file=sys.stderr)
         return error.exit_status
@@ -71,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
     fastest = min(by_delta, key=lambda delta: by_delta[delta]["nanoseconds"].sum())
     shown = {name: traces[name] for name, s in settings.items() if "set_point" in s}
     experiments.plot_distributions(
-        shown | {f"near_far\ndelta {fastest:,.6g}": by_delta[fastest]},
+        shown | {f"near_far\ndelta {fastest:,.3g}": by_delta[fastest]},
         options.out / "distributions.png",
         set_points=options.set_points,
         title=title,

@@ -65,6 +65,7 @@ def plot_profile(
         widen_flat(left)
         left.legend(loc="best")
         right.set(xlabel="iterations")
+        right.xaxis.get_major_locator().set_params(integer=True)
     return np.array([left, right], object)
 
 
