@@ -7,8 +7,10 @@ Each runs in an empty folder. Needs ``pip install '.[docs]'``.
 
 import argparse
 import base64
+import getpass
 import io
 import json
+import socket
 import tempfile
 from pathlib import Path
 
@@ -22,8 +24,8 @@ FOLDER = Path(__file__).parent
 def execute(file: Path, folder: Path) -> nbformat.NotebookNode:
     """Return a notebook with its outputs, run in a folder; raises what a cell raises.
 
-    Outputs name the folder ``~/tutorial``, and the home ``~``. What mgraph says when it compiles
-    for the first time is left out.
+    Outputs name the folder ``~/tutorial``, the home ``~`` and the machine ``laptop``. What mgraph
+    says when it compiles for the first time is left out.
     """
     notebook = nbformat.read(file, as_version=4)
     options = {"timeout": 600, "coalesce_streams": True}
@@ -42,8 +44,10 @@ def _compiles(output: nbformat.NotebookNode) -> bool:
 def _clean(output: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
     """Return an output without the names of this machine's folders."""
     text = json.dumps(output)
-    for path, name in ((folder, "~/tutorial"), (Path.home(), "~")):
+    me = f"{getpass.getuser()}@{socket.gethostname()}"
+    for path, name in ((folder, "~/tutorial"), (Path.home(), "~"), (me, "me@laptop")):
         text = text.replace(str(path), name)
+    text = text.replace(f" s on {socket.gethostname()}", " s on laptop")
     cleaned = nbformat.from_dict(json.loads(text.replace("\\r\\n", "\\n")))
     if "image/png" in cleaned.get("data", {}):
         cleaned.data["image/png"] = _small(cleaned.data["image/png"])
