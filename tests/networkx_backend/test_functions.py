@@ -164,7 +164,8 @@ def test_dijkstra(graph, data):
         assert length == pytest.approx(other, rel=1e-12, nan_ok=True)
 
 
-@given(graphs(), st.data())
+# Of negative weights and NaN NetworkX's own search may have no end.
+@given(graphs(kinds=("small", "int", "float", "mixed")), st.data())
 @settings(deadline=None, max_examples=150)
 def test_astar(graph, data):
     source, target = (nodes_of(data.draw, graph) for _ in range(2))
