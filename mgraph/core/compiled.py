@@ -222,8 +222,42 @@ class _CacheImpl(caching.CompileResultCacheImpl):
     _locator_classes: ClassVar = [_Locator]
 
 
+class _CacheFile(caching.IndexDataCacheFile):
+    """A file for each set of types, named by it.
+
+    Numba numbers the files, and says in another file, the index, what each is for. Two processes
+    that save at once choose one number, and the code of one is found for the types of the other.
+    """
+
+    def _path(self, key: Any) -> str:
+        named = repr((self._version, self._source_stamp, key))
+        name = hashlib.sha256(named.encode()).hexdigest()[:16]
+        return self._data_path(f"{self._index_name.removesuffix('.nbi')}.{name}.nbc")
+
+    def has(self, key: Any) -> bool:
+        """Return whether there is code, without reading it."""
+        return os.path.exists(self._path(key))
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep the code for a function's types, and the types."""
+        with self._open_for_write(self._path(key)) as file:
+            file.write(self._dump((key, data)))
+
+    def load(self, key: Any) -> Any:
+        """Return what ``save`` kept, or None."""
+        with contextlib.suppress(FileNotFoundError):
+            kept, data = self._load_data(self._path(key))
+            return data if kept == key else None
+        return None
+
+
 class _Cache(caching.FunctionCache):
     _impl_class = _CacheImpl
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        parts = self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
+        self._cache_file = _CacheFile(*parts)
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         with contextlib.suppress(OSError):
@@ -232,7 +266,7 @@ class _Cache(caching.FunctionCache):
     def has(self, signature: Any, target: Any) -> bool:
         """Return whether there is code on disk, without reading it."""
         with contextlib.suppress(OSError):
-            return self._index_key(signature, target.codegen()) in self._cache_file._load_index()
+            return self._cache_file.has(self._index_key(signature, target.codegen()))
         return False
 
     def save_overload(self, signature: Any, data: Any) -> None:

@@ -193,3 +193,27 @@ def test_compiled_functions_call_compiled_ones(tmp_path, monkeypatch):
     module = written(tmp_path, monkeypatch, HOT)
     assert module.twice(np.arange(5)) == 20
     assert len(module.total.overloads) == 1
+
+
+def test_two_processes_that_save_at_once_keep_their_own_code(monkeypatch, tmp_path):
+    """For other types each; one saves when the other has looked what is there, and not yet saved.
+
+    In this process, which knows no more of what is on the disk than another would.
+    """
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    (tmp_path / "halved.py").write_text("def half(x):\n    return x / 2 if x > 2 else x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from halved import half
+
+    first, second, third = (compiled(half) for _ in range(3))
+    write = first._cache._cache_file._open_for_write
+
+    def write_later(path):
+        if not second.signatures:
+            second(np.float32(7))
+        return write(path)
+
+    monkeypatch.setattr(first._cache._cache_file, "_open_for_write", write_later)
+    assert (first(7), second(np.float32(7))) == (3.5, 3.5)
+    assert (third(9), third(np.float32(9)), third(np.float32(1))) == (4.5, 4.5, 1)
+    assert len(third.stats.cache_hits) == 2
