@@ -305,10 +305,7 @@ class Experiments:
             experiments.generator_scaling(model, repeats=self.repeats, cluster=cluster)
         )
         table["speed-up"] = table["seconds"].iloc[0] / table["seconds"]
-        curves = {
-            "measured": (table["workers"], table["speed-up"]),
-            "linear": (table["workers"], table["workers"]),
-        }
+        curves = {"measured": (table["workers"], table["speed-up"])}
         title = f"cuppa_hash, {model.n:,} vertices, d = 4"
         experiments.plot_curves(
             curves,
@@ -317,6 +314,7 @@ class Experiments:
             y="speed-up over one",
             title=title,
             logarithmic="",
+            ideal={"linear": (table["workers"], table["workers"])},
         )
         return table
 

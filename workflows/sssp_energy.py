@@ -12,6 +12,7 @@ draws time alone. The table is in OUT/energy.json.
 
 import argparse
 import json
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -39,28 +40,38 @@ def measure(graph, options, has_meter, clocks, method, **setting):
         first = paths.distance.reshape(count, -1)[0, options.source]
         assert first.item() == 0  # waits for the device
 
+    took = []
+
     def repeat(watch) -> int:
-        queries = 0
-        while queries == 0 or time.perf_counter() - began < options.seconds:
+        while not took or time.perf_counter() - began < options.seconds:
+            start = time.perf_counter()
             search()
+            took.append(1000 * (time.perf_counter() - start) / count)
             watch()
-            queries += count
-        return queries
+        return count * len(took)
 
     search()
     (value,) = setting.values()
     began = time.perf_counter()
     if not has_meter:
         queries = repeat(lambda: None)
-        return experiments.Measured(method, value, 1000 * (time.perf_counter() - began) / queries)
+        return experiments.Measured(
+            method, value, 1000 * (time.perf_counter() - began) / queries, **quartiles(took)
+        )
     seen = []
     with experiments.EnergyMeter() as meter:
         queries = repeat(lambda: seen.append(experiments.read_clocks()))
     core, memory = (sum(column) / len(seen) for column in zip(*seen, strict=True))
     return experiments.Measured(
         method, value, 1000 * meter.seconds / queries, meter.joules / queries, meter.watts,
-        "" if clocks is None else str(clocks), core, memory,
+        "" if clocks is None else str(clocks), core, memory, **quartiles(took),
     )  # fmt: skip
+
+
+def quartiles(took):
+    """Return the quartiles of some times, as ``experiments.Measured`` has them."""
+    low, _, high = statistics.quantiles(took, n=4) if len(took) > 1 else took * 3
+    return {"low": low, "high": high}
 
 
 def measure_all(graph, options, has_meter):

@@ -74,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
     fastest = min(by_delta, key=lambda delta: by_delta[delta]["nanoseconds"].sum())
     shown = {name: traces[name] for name, s in settings.items() if "set_point" in s}
     experiments.plot_distributions(
-        shown | {f"near_far\ndelta {fastest:,.3g}": by_delta[fastest]},
+        shown | {f"near_far\ndelta {fastest:,.4g}": by_delta[fastest]},
         options.out / "distributions.png",
         set_points=options.set_points,
         title=title,

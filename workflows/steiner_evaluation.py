@@ -280,7 +280,8 @@ def main(argv: list[str] | None = None) -> int:
         if answers:
             summaries.append(show_steinlib(pd.DataFrame(answers), optima, options.out))
         if rows or answers:
-            experiments.plot_steiner_cases(pd.DataFrame(rows + answers), options.out / "cases.png")
+            known = [answer | {"graph": f"SteinLib {answer['graph']}"} for answer in answers]
+            experiments.plot_steiner_cases(pd.DataFrame(rows + known), options.out / "cases.png")
         write("\n".join(summaries), options.out / "summary.txt")
     except mgraph.MgraphError as error:
         print(f"steiner_evaluation: {error}", file=sys.stderr)

@@ -20,7 +20,8 @@ class Measured(NamedTuple):
 
     joules and watts (the mean while it ran): None where no energy was measured. clocks: at which
     the cores and the memory were held, in MHz (``1200/2619``), or empty where the GPU chose them.
-    core_mhz, memory_mhz: the means of what NVML showed meanwhile.
+    core_mhz, memory_mhz: the means of what NVML showed meanwhile. low, high: milliseconds that a
+    quarter of the repetitions fell below, and a quarter exceeded.
     """
 
     method: str
@@ -31,6 +32,8 @@ class Measured(NamedTuple):
     clocks: str = ""
     core_mhz: float | None = None
     memory_mhz: float | None = None
+    low: float | None = None
+    high: float | None = None
 
     @property
     def energy_delay(self) -> float:
@@ -161,8 +164,8 @@ def plot_time(
 ) -> Any:
     """Plot time per query against near_far's delta and self_tuning's set-point, side by side.
 
-    file, ax: as in ``plot_energy_against_set_point``. Returns the two axes. Raises UsageError
-    without matplotlib.
+    Bars reach from quartile to quartile, where they are known. file, ax: as in
+    ``plot_energy_against_set_point``. Returns the two axes. Raises UsageError without matplotlib.
     """
     with drawing(file, ax, columns=2, size=(11, 4.5)) as panes:
         for axes, method in zip(panes, ("near_far", "self_tuning"), strict=True):
@@ -170,10 +173,13 @@ def plot_time(
             groups = _group_by_method([m for m in measured if m.method == method])
             for label, points in groups.items():
                 times = [m.milliseconds for m in points]
-                axes.plot([m.setting for m in points], times, "o-", label=label)
-            axes.set(
-                xlabel=name, ylabel="ms per query", xscale="log", title=f"{title} {method}".strip()
-            )
+                (line,) = axes.plot([m.setting for m in points], times, "o-", label=label)
+                for m in points:
+                    if m.low is not None and m.high is not None:
+                        bar = {"color": line.get_color(), "lw": 4, "alpha": 0.35}
+                        axes.vlines(m.setting, m.low, m.high, **bar)
+            head = f"{title}, {method}" if title else method
+            axes.set(xlabel=name, ylabel="ms per query", xscale="log", title=head)
             axes.set_ylim(bottom=0)
             if len(groups) > 1:
                 axes.legend()

@@ -52,9 +52,9 @@ def plot_steiner_cases(
 ) -> Any:
     """Plot which cases there are: the terminals against the graph's arcs, by graph (figure 5a).
 
-    Graphs in folders, as SteinLib's (C/c01.stp), have one marker per folder. file: also write the
-    figure there, as PNG, SVG or PDF. ax: the axes to draw on. Returns the axes. Raises UsageError
-    without matplotlib.
+    Graphs in folders, such as "SteinLib C/c01.stp", have one marker per folder. file: also write
+    the figure there, as PNG, SVG or PDF. ax: the axes to draw on. Returns the axes. Raises
+    UsageError without matplotlib.
     """
     with drawing(file, ax) as axes:
         groups = runs["graph"].map(lambda name: name.rpartition("/")[0] or name)
@@ -85,7 +85,6 @@ def plot_steiner_speedups(
     with drawing(
         file, ax, columns=columns, rows=2, size=(3.4 * columns + 2, 8), squeeze=False
     ) as panes:
-        figure = panes[0, 0].figure
         by_k: Any = speedups.groupby(level="k")
         by_graph: Any = speedups.groupby(level=["graph", "n"], sort=False)
         marker = _markers(runs["graph"])
@@ -116,14 +115,13 @@ def plot_steiner_speedups(
             for index, k in _enumerate_keys(by_k)
         ]
         lines += _marker_handles(above, marker)
-        figure.legend(handles=lines, loc="outside right upper")
+        _add_legend(above, lines, "upper", own=ax is None)
         lines = [
             below.plot([], [], color=f"C{index}", label=f"{graph} {n:,}", **marker[graph])[0]
             for index, (graph, n) in _enumerate_keys(by_graph)
         ]
-        figure.legend(handles=lines, title="graph, vertices", loc="outside right lower")
-        if title:
-            figure.suptitle(title)
+        _add_legend(below, lines, "lower", own=ax is None, title="graph, vertices")
+        _add_title(panes[0, 0], title, own=ax is None)
     return panes
 
 
@@ -146,7 +144,6 @@ def plot_steiner_parts(
     size = 3.4 * len(searches) + 2, 3.6 * len(sizes) + 0.6
     options = {"squeeze": False, "sharex": True, "sharey": "row"}
     with drawing(file, ax, columns=len(searches), rows=len(sizes), size=size, **options) as panes:
-        figure = panes[0, 0].figure
         marker = _markers(runs["graph"])
         columns = [f"milliseconds_{part}" for part in PARTS]
         for k, row in zip(sizes, panes, strict=True):
@@ -166,11 +163,9 @@ def plot_steiner_parts(
             panes[0, 0].plot([], [], color=f"C{index}", label=part.replace("_", " "))[0]
             for index, part in enumerate(PARTS)
         ]
-        figure.legend(
-            handles=lines + _marker_handles(panes[0, 0], marker), loc="outside right upper"
-        )
-        if title:
-            figure.suptitle(title)
+        lines += _marker_handles(panes[0, 0], marker)
+        _add_legend(panes[0, -1], lines, "upper", own=ax is None)
+        _add_title(panes[0, 0], title, own=ax is None)
     return panes
 
 
@@ -188,7 +183,6 @@ def plot_steiner_gaps(
     Returns the two axes. Raises UsageError without matplotlib.
     """
     with drawing(file, ax, columns=2, size=(12, 4.5)) as (left, right):
-        figure = left.figure
         marker = _markers(answers["search"], ms=5, fillstyle="none", ls="")
         classes = list(answers["class"].unique())
         groups: Any = answers.groupby(["search", "class"], sort=False)
@@ -208,9 +202,8 @@ def plot_steiner_gaps(
             left.plot([], [], color=f"C{index}", label=name)[0]
             for index, name in enumerate(classes)
         ]
-        figure.legend(handles=lines + _marker_handles(left, marker), loc="outside right upper")
-        if title:
-            figure.suptitle(title)
+        _add_legend(right, lines + _marker_handles(left, marker), "upper", own=ax is None)
+        _add_title(left, title, own=ax is None)
     return np.array([left, right], object)
 
 
@@ -231,6 +224,22 @@ def _marker_handles(axes: Any, marker: dict[str, dict[str, Any]]) -> list[Any]:
         axes.plot([], [], color=ink(), label=name, **{**style, "ls": ""})[0]
         for name, style in marker.items()
     ]
+
+
+def _add_legend(axes: Any, handles: list[Any], side: str, *, own: bool, **options: Any) -> None:
+    """Add a legend beside the axes of a figure of our own, and on those of a caller's."""
+    if own:
+        axes.figure.legend(handles=handles, loc=f"outside right {side}", **options)
+    else:
+        axes.legend(handles=handles, **options)
+
+
+def _add_title(axes: Any, title: str, *, own: bool) -> None:
+    """Add a title above a figure of our own, or above the first axes of a caller's."""
+    if title and own:
+        axes.figure.suptitle(title)
+    elif title:
+        axes.set_title(f"{title}\n{axes.get_title()}".strip())
 
 
 def _format_tick(number: float, _: int) -> str:

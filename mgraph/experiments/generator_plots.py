@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.io.figure import drawing
+from mgraph.io.figure import drawing, ink, label_curves
 
 MARKERS = "os^Dv<>PX*ph"
 _BINS_PER_DECADE = 12
@@ -39,7 +39,7 @@ def plot_degree_distributions(
             axes.plot(x, share, marker, ms=4, alpha=0.7, label=label, **style)
         axes.set(xlabel="degree k", ylabel="share of the vertices with degree k", title=title)
         axes.set(xscale="log", yscale="log")
-        _add_grid_and_legend(axes)
+        axes.legend()
     return axes
 
 
@@ -54,13 +54,14 @@ def plot_curves(
     logarithmic: str = "xy",
     dashed: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     dashed_y: str = "",
+    ideal: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
 ) -> Any:
     """Plot curves (xs, ys) by label (figures 8, 9, 11 to 16). x, y: the names of the axes.
 
     logarithmic: the logarithmic axes, of "xy"; an axis with values of 0 is linear near 0. dashed:
     further curves with the same labels, against a right axis named ``dashed_y``; linear vertical
-    axes then begin at 0. file, ax: as in ``plot_degree_distributions``. Returns the axes.
-    Raises UsageError without matplotlib.
+    axes then begin at 0. ideal: curves that were not measured, drawn without markers. file, ax: as
+    in ``plot_degree_distributions``. Returns the axes. Raises UsageError without matplotlib.
     """
     with drawing(file, ax) as axes:
         right: Any = axes.twinx() if dashed else None
@@ -69,6 +70,8 @@ def plot_curves(
             axes.plot(xs, ys, "-", lw=1, label=label, **style)
             if dashed and label in dashed:
                 right.plot(*dashed[label], "--", lw=1, markerfacecolor="none", **style)
+        for label, (xs, ys) in (ideal or {}).items():
+            axes.plot(xs, ys, "--", lw=1, label=label, color=ink())
         axes.set(xlabel=x, ylabel=y, title=title)
         for axis in logarithmic:
             values = np.concatenate(
@@ -89,7 +92,9 @@ def plot_curves(
                 axes.set_ylim(0, None)
             maximum = max(max(ys) for _, ys in (dashed or {}).values())
             right.set(ylabel=dashed_y, ylim=(0, 2 * maximum))  # keeps them below the other curves
-        _add_grid_and_legend(axes)
+            axes.legend()
+        else:
+            label_curves(axes)
     return axes
 
 
@@ -134,9 +139,3 @@ def _binned(degree: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarr
     centre = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
     is_used = mean_share > 0
     return np.r_[degree[is_small], centre[is_used]], np.r_[share[is_small], mean_share[is_used]]
-
-
-def _add_grid_and_legend(axes: Any) -> None:
-    """Add the grid and the legend."""
-    axes.grid(visible=True, which="both")
-    axes.legend(fontsize="small")

@@ -102,14 +102,15 @@ def plot_frontier_against_delta(
 ) -> Any:
     """Plot the frontier's vertices in each iteration, for several deltas (figure 3).
 
-    Deltas with the same iterations share a curve. file, ax: as in ``plot_profile``. Returns the
-    axes. Raises UsageError without matplotlib.
+    Deltas with the same iterations share a curve; of curves that lie on each other the one below
+    is the wider. file, ax: as in ``plot_profile``. Returns the axes. Raises UsageError without
+    matplotlib.
     """
     curves: dict[bytes, list[float]] = {}
     for delta in sorted(traces):
         curves.setdefault(np.asarray(traces[delta]["x1"]).tobytes(), []).append(delta)
     with drawing(file, ax) as axes:
-        longest = max(map(len, traces.values()))
+        longest, shortest = (find(map(len, traces.values())) for find in (max, min))
         for index, deltas in enumerate(curves.values()):
             frontier = np.maximum(traces[deltas[0]]["x1"], 1)
             label = "delta " + ", ".join(map(format_short, deltas))
@@ -117,12 +118,13 @@ def plot_frontier_against_delta(
                 label = f"delta {format_short(deltas[0])} to {format_short(deltas[-1])}"
             style = "o" if longest <= _FEW else ""
             axes.plot(
-                np.arange(1, len(frontier) + 1), frontier, style + "-", lw=1,
-                label=label, color=f"C{index}",
+                np.arange(1, len(frontier) + 1), frontier, style + "-", label=label,
+                lw=1 + 0.6 * (len(curves) - 1 - index), color=f"C{index}",
             )  # fmt: skip
         axes.set(xlabel="iteration", ylabel=_label(VERTICES, traces.values()), title=title)
-        axes.set(xscale="linear" if longest <= _FEW else "log", yscale="log")
-        if longest <= _FEW:
+        is_linear = longest <= max(_FEW, 10 * shortest)
+        axes.set(xscale="linear" if is_linear else "log", yscale="log")
+        if is_linear:
             axes.xaxis.get_major_locator().set_params(integer=True)
         axes.legend()
     return axes

@@ -35,6 +35,10 @@ def test_curves(tmp_path):
         curves, file, x="d", y="s", dashed={"one": curves["one"]}, dashed_y="twice"
     )
     assert shown(drawn(file), "twice")
+    experiments.plot_curves(curves, file, x="d", y="s", ideal={"linear": curves["one"]})
+    text = drawn(file)
+    assert shown(text, "linear")
+    assert text.count("stroke-dasharray") == 1
 
 
 def test_dots(tmp_path):

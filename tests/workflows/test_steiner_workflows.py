@@ -296,3 +296,10 @@ def test_plots(tmp_path):
     experiments.plot_steiner_parts(alone, tmp_path / "b.png")
     assert is_png(tmp_path / "a.png")
     assert is_png(tmp_path / "b.png")
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    axes = figure.subplots(2, 1)
+    experiments.plot_steiner_speedups(alone, ax=axes, title="made up")
+    assert not figure.legends  # the figure is the caller's
+    assert figure.get_suptitle() == ""
+    assert all(pane.get_legend() for pane in axes)
+    assert axes[0].get_title() == "made up\nedge over reference"
