@@ -47,7 +47,7 @@ include_patterns = [
     "workflows/README.md",
 ]
 exclude_patterns = ["build", "docs/_*", ".venv", ".gpu", ".git"]
-templates_path = ["_templates"]
+templates_path = [str(Path(__file__).parent / "_templates")]  # autosummary knows no other folder
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
@@ -100,7 +100,15 @@ def _link_functions(app: object, page: str, source: list[str]) -> None:
     source[0] = re.sub(r"\bapi\.rst#([\w.]+)", r"generated/\1.rst", source[0])
 
 
+def _skip_fields(
+    app: object, what: str, name: str, member: Any, skip: bool, options: object
+) -> bool | None:
+    """Leave out the fields of named tuples, which their classes describe."""
+    return True if type(member).__name__ == "_tuplegetter" else None
+
+
 def setup(app: Any) -> None:
     """Sphinx calls this."""
+    app.connect("autodoc-skip-member", _skip_fields)
     app.add_transform(DarkPictures)
     app.connect("source-read", _link_functions)
