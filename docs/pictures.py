@@ -13,7 +13,7 @@ from picture_graphs import CPU, background, preferential, town
 
 import mgraph
 from mgraph import experiments
-from mgraph.io.figure import drawing, ink, label_curves
+from mgraph.io.figure import drawing, ink, label_curves, value_colors
 from mgraph.io.graph_drawing import draw_edges
 
 
@@ -96,7 +96,7 @@ def rounds(file):
         number, pending = number + 1, settled < 0
     with drawing(file, size=(8, 6.6)) as axes:
         background(axes, graph, places)
-        dots = axes.scatter(*places.T, c=settled, cmap="viridis", s=26, zorder=3)
+        dots = axes.scatter(*places.T, c=settled, cmap=value_colors(), s=26, zorder=3)
         axes.figure.colorbar(dots, ax=axes, label="round in which a vertex is settled", shrink=0.6)
         axes.scatter(*places[77], marker="s", s=80, color="C1", zorder=4)
 

@@ -38,7 +38,7 @@ def execute(file: Path, folder: Path) -> nbformat.NotebookNode:
 
 
 def _compiles(output: nbformat.NotebookNode) -> bool:
-    return "compiling (once per machine" in output.get("text", "")
+    return "compiling for the first use" in output.get("text", "")
 
 
 def _clean(output: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:

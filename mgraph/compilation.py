@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from mgraph import timings
 
-NOTICE = "compiling (once per machine, up to a minute)"
+NOTICE = "compiling for the first use on this machine, up to a minute"
 NOTIFY_IN_FORK_SERVER = "MGRAPH_TELL_COMPILING"  # a variable of the fork server's environment
 
 

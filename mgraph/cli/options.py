@@ -289,6 +289,13 @@ def peek_edges(location: str) -> int | None:
     return edges if isinstance(edges, int) else None
 
 
+def describe_early_end(reached: list[bool]) -> str:
+    """Say where a search ended that had targets; reached: whether each of them is."""
+    return f" up to the {'targets' if len(reached) > 1 else 'target'}" * (
+        any(reached) and all(reached)
+    )
+
+
 def describe_vertex(graph: Any, vertex: int, ids: Ids) -> str:
     """Return how a graph's vertex is named: by its own id, or its number with that."""
     if graph.labels is None:

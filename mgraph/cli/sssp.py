@@ -20,6 +20,7 @@ from mgraph.cli.options import (
     cluster_options,
     cluster_spec,
     compression_option,
+    describe_early_end,
     describe_vertex,
     graph_options,
     ids_option,
@@ -265,9 +266,10 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
         )
         reached, max_distance = summarize(paths.distance)
     seconds, digits = watch.work, digits_of(paths.distance.dtype)
+    ended = describe_early_end([paths.distance[t].item() < paths.infinity for t in targets])
     click.echo(
         f"source {describe_vertex(graph, source, options['ids'])}: "
-        f"{reached:,} of {graph.n:,} vertices reached, "
+        f"{reached:,} of {graph.n:,} vertices reached{ended}, "
         f"the farthest at {format_sum(max_distance, digits)}; "
         f"{paths.method} on the {paths.backend}, {format_seconds(seconds)}, "
         f"{format_quantity(graph.num_arcs / seconds)} arcs/s; "

@@ -7,6 +7,7 @@ import click
 
 from mgraph.cli.options import (
     cluster_spec,
+    describe_early_end,
     describe_vertex,
     parse_read_options,
     reading_arguments,
@@ -66,6 +67,7 @@ def search(location: str, source_name: str, options: dict[str, Any], reason: str
     from mgraph.distributed.operations.partitioned_sssp import fits_spread
     from mgraph.distributed.operations.streamed_dataset import open_streamed
     from mgraph.io.vertex_names import VertexNames
+    from mgraph.shortest_paths.problem import infinity_of
 
     total_watch = Stopwatch()
     dataset, reading = open_streamed(
@@ -90,15 +92,18 @@ def search(location: str, source_name: str, options: dict[str, Any], reason: str
                 predecessors=options["path"], progress=progress,
             )  # fmt: skip
             named = _Named(dataset.ids)
+            lengths = list(paths.lengths(targets)) if targets else []
+            infinity = infinity_of(graph.length_dtype)
+            ended = describe_early_end([length != infinity for length in lengths])
             click.echo(
                 f"source {describe_vertex(named, source, options['ids'])}: "
-                f"{paths.reached:,} of {graph.n:,} vertices reached, the farthest at "
+                f"{paths.reached:,} of {graph.n:,} vertices reached{ended}, the farthest at "
                 f"{format_sum(paths.max_distance, digits_of(graph.length_dtype))}; "
                 f"over {workers} workers on the {graph.backend}, {format_seconds(paths.seconds)}, "
                 f"{format_quantity(graph.num_arcs / paths.seconds)} arcs/s; "
                 f"{format_total_time(total_watch.total, total_watch.compiling)}"
             )
-            _print_targets(paths, named, targets, options)
+            _print_targets(paths, named, list(zip(targets, lengths, strict=True)), options)
     return True
 
 
@@ -109,13 +114,14 @@ class _Named:
         self.labels = labels
 
 
-def _print_targets(paths: Any, named: _Named, targets: list[int], options: dict[str, Any]) -> None:
+def _print_targets(
+    paths: Any, named: _Named, lengths: list[tuple[int, Any]], options: dict[str, Any]
+) -> None:
     from mgraph.shortest_paths.problem import infinity_of
 
     dtype = paths.graph.length_dtype
     infinity, digits = infinity_of(dtype), digits_of(dtype)
-    lengths = paths.lengths(targets) if targets else []
-    for target, distance in zip(targets, lengths, strict=True):
+    for target, distance in lengths:
         is_reached = distance != infinity
         length = f"at {format_sum(distance.item(), digits)}" if is_reached else "not reached"
         click.echo(f"target {describe_vertex(named, target, options['ids'])}: {length}")

@@ -68,9 +68,10 @@ def parse(location: Any) -> Address:
     try:
         text = os.fsdecode(os.fspath(location))
     except TypeError:
+        remedy = "mgraph.write_graph writes a graph to one" * hasattr(location, "indptr")
         raise UsageError(
             f"An address must be a path or text, such as 'graph' or 's3://bucket/graph' (got "
-            f"{type(location).__name__})."
+            f"{type(location).__name__}){'; ' * bool(remedy)}{remedy}."
         ) from None
     _check_text(text)
     if not text.strip():

@@ -158,6 +158,14 @@ def faint_ink() -> str:
     return color
 
 
+def value_colors() -> Any:
+    """Return the colours of values, from low to high, without those that the page has as well."""
+    from matplotlib.colors import ListedColormap
+
+    low, high = {"light": (0.0, 0.92), "dark": (0.22, 1.0)}[_theme.get()]
+    return ListedColormap(_matplotlib().colormaps["viridis"](np.linspace(low, high, 256)))
+
+
 def label_curves(axes: Any, *, points: float = 11, **options: Any) -> None:
     """Write each curve's label at its right end, in its colour, above one that is in the way.
 

@@ -11,7 +11,7 @@ from mgraph.core.graph import Graph
 from mgraph.core.rows import tails
 from mgraph.errors import UsageError
 from mgraph.io.as_graph import as_graph
-from mgraph.io.figure import drawing, faint_ink, ink
+from mgraph.io.figure import drawing, faint_ink, ink, value_colors
 
 MAX_ARCS = 2_000_000  # a layout of more takes many minutes
 MAX_LABELS = 40  # more cover the drawing
@@ -102,8 +102,9 @@ def plot_marks(
 ) -> Any:
     """Draw a tree or forest in its graph, or by itself if the graph is None.
 
-    n: the number of vertices, if it is known. labels: the names of the vertices; their numbers if
-    None. The rest is as in ``plot_graph``. Raises UsageError, as there, and for another graph.
+    n: the number of vertices, if it is known. labels: the names of the vertices, which all those of
+    a small tree get; their numbers if None. The rest is as in ``plot_graph``. Raises UsageError, as
+    there, and for another graph.
     """
     marked = np.column_stack([_on_cpu(marks.src), _on_cpu(marks.dst)]).astype(np.int64)
     network = None if graph is None else _to_cpu(graph)
@@ -137,7 +138,10 @@ def plot_marks(
         large = np.asarray(marks.vertices, np.int64)
         style = {"s": 60, "marker": "s", "facecolor": "C0", "edgecolor": ink(), "linewidths": 0.8}
         axes.scatter(*place[large].T, zorder=4, **style)
-        for vertex in large[:MAX_LABELS]:
+        named = large[:MAX_LABELS]
+        if labels is not None and len(np.unique(marked)) <= MAX_LABELS:
+            named = np.union1d(named, marked)
+        for vertex in named:
             name = str(vertex if labels is None else labels[vertex])
             axes.annotate(name, place[vertex], xytext=(6, 5), textcoords="offset points", zorder=5)
         _finish(axes, title)
@@ -219,7 +223,7 @@ def _draw_values(
     high = max(float(values[order].max()), 1.0) if order.size else 1.0
     norm = LogNorm(1, max(high, 2)) if is_logarithmic else Normalize(0, high)
     return axes.scatter(
-        *place[order].T, s=size[order], c=values[order], norm=norm, cmap="viridis",
+        *place[order].T, s=size[order], c=values[order], norm=norm, cmap=value_colors(),
         linewidths=0, zorder=3, rasterized=order.size > _RASTERIZED,
     )  # fmt: skip
 

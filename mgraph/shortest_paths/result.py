@@ -10,6 +10,7 @@ import numpy as np
 
 from mgraph.core.array_types import Array
 from mgraph.core.choices import Device
+from mgraph.core.formatting import pluralize
 from mgraph.core.graph import on_gpu
 from mgraph.core.html import first_rows, html_table
 from mgraph.errors import UsageError
@@ -260,10 +261,13 @@ class ShortestPaths:
         _, distance, predecessor = self._search(search)
         vertices = np.flatnonzero(predecessor >= 0)
         values = np.where(distance < self.infinity, distance, np.nan)
-        source = self.source[search : search + 1] if self.source[search] >= 0 else ()
-        marks = Marks(predecessor[vertices], vertices, source, values, "distance")
+        sources = np.flatnonzero((distance == 0) & (predecessor < 0))
+        marks = Marks(predecessor[vertices], vertices, sources, values, "distance")
+        few = ", ".join(map(str, self._label_of(sources[:3])))
+        names = few if sources.size <= 3 else pluralize(sources.size, "source")
+        reached = f"{np.count_nonzero(distance < self.infinity):,} of {distance.size:,} vertices"
         options: dict[str, Any] = {"ax": ax, "coordinates": coordinates, "seed": seed}
-        options |= {"title": title or repr(self), "labels": self.labels}
+        options |= {"title": title or f"from {names} to {reached}", "labels": self.labels}
         return plot_marks(graph, marks, file, n=distance.size, **options)
 
     def _search(self, search: int) -> tuple[int, Any, Any]:

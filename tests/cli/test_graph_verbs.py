@@ -48,6 +48,7 @@ def test_one_source(folder, capsys):
         "--trace", files[0], "--plot", files[1],
     )  # fmt: skip
     assert "source 3" in output
+    assert " vertices reached up to the target, the farthest at " in output
     assert "target 7: at" in output
     rows = read_trace(files[0])
     assert f"{len(rows)} iterations" in output
@@ -87,6 +88,7 @@ def test_the_path_to_a_target(tmp_path, capsys):
     (tmp_path / "g.gr").write_text("\n".join(lines))
     search = ["sssp", tmp_path / "g.gr", "--source", 0, "--target", 2, "--target", 3, "--path"]
     output = said(capsys, *search, "--backend", "cpu").splitlines()
+    assert output[0].startswith("source 0: 3 of 4 vertices reached, the farthest at 1,009")
     assert output[-5:] == [
         "target 2: at 1,009",
         "  0: at 0",

@@ -124,7 +124,7 @@ def test_a_command_notifies_once_and_reports_the_time_of_work_alone(tmp_path):
     first, again = run(), run()
     assert first.returncode == again.returncode == 0, first.stderr
     assert first.stderr.count("compiling") == 1
-    assert "mgraph: compiling (once per machine" in first.stderr
+    assert "mgraph: compiling for the first use" in first.stderr
     assert re.search(r" in all, of which [0-9.]+ m?s compiling\n", first.stdout)
     assert "compiling" not in again.stderr + again.stdout
     assert again.stdout.endswith(" in all\n")

@@ -7,7 +7,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, UsageError, experiments
-from mgraph.io import graph_drawing
+from mgraph.io import figure, graph_drawing
 
 SQUARE = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [2, 2]], float)
 
@@ -87,12 +87,27 @@ def test_trees_and_forests_lie_on_their_graph(small, ax):
     assert texts == ["0", "2"]
 
 
-def test_terminals_are_called_by_their_labels(small, ax):
+def test_the_vertices_of_a_small_tree_are_called_by_their_labels(small, ax):
     named = small.with_labels(list("abcde"))
     tree = mgraph.steiner_tree(named, [0, 2], backend="cpu")
     tree.plot(named, ax=ax, coordinates=SQUARE)
-    assert [text.get_text() for text in ax.texts] == ["a", "c"]
+    assert [text.get_text() for text in ax.texts] == ["a", "b", "c"]
     assert ax.get_title() == "2 terminals, 2 edges, cost 3, optimal"
+
+
+def test_all_sources_of_a_joint_search_stand_out(small, ax):
+    paths = mgraph.sssp(small, [1, 3], joint=True, predecessors=True, backend="cpu")
+    paths.plot(ax=ax, coordinates=SQUARE)
+    assert [text.get_text() for text in ax.texts] == ["1", "3"]
+    assert ax.get_title() == "from 1, 3 to 4 of 5 vertices"
+
+
+def test_colours_of_values_differ_from_the_page():
+    to_rgb = pytest.importorskip("matplotlib.colors").to_rgb
+    for theme, page in (("light", (1, 1, 1)), ("dark", to_rgb("#14181E"))):
+        with experiments.plot_theme(theme):
+            colors = figure.value_colors()(np.linspace(0, 1, 50))[:, :3]
+        assert np.abs(colors - page).max(axis=1).min() > 0.3
 
 
 def test_a_tree_alone_is_laid_out(small, tmp_path):
