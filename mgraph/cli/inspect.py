@@ -171,10 +171,12 @@ def verify(
     for fault in verdict.faults:
         click.echo(f"mgraph: {fault}", err=True)
     if not verdict.ok:
+        remedy = "delete these parts, then run mgraph generate --resume"
+        if not mgraph.open_dataset(dataset).manifest.model:
+            remedy = "write them again from their source"
         click.echo(
             f"{without_secrets(verdict.location)} does not hold what its manifest says: "
-            f"{pluralize(len(verdict.faults), 'fault')}; delete these parts, then run "
-            "mgraph generate --resume",
+            f"{pluralize(len(verdict.faults), 'fault')}; {remedy}",
             err=True,
         )
         return 1

@@ -16,7 +16,7 @@ from mgraph.errors import DatasetError, UsageError
 from mgraph.io import untrusted
 from mgraph.io.address import missing_error
 from mgraph.io.folder import Folder
-from mgraph.io.record_fields import check_version, read_record, record_json
+from mgraph.io.record_fields import OtherVersionError, check_version, read_record, record_json
 
 NAME = "_manifest.json"
 PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of mgraph; no other file may be replaced
@@ -174,6 +174,8 @@ def read(folder: Folder) -> Manifest:
             raise DatasetError(f"{folder} holds {format_name!r:.60}, and should hold {FORMAT!r}")
         check_version(content.get("version"), VERSION)
         return _from_json(content)
+    except OtherVersionError as error:
+        raise DatasetError(f"{folder}/{NAME} cannot be read: {error}") from error
     except ValueError as error:
         raise DatasetError(f"{folder}/{NAME} is damaged: {error}") from error
 

@@ -51,12 +51,16 @@ def record_json(record: Any) -> dict[str, Any]:
     return {**known, **record.unknown}
 
 
+class OtherVersionError(ValueError):
+    """A record of a version that this mgraph cannot read."""
+
+
 def check_version(version: Any, major: int) -> None:
-    """Raise ValueError unless a record of this version can be read."""
+    """Raise OtherVersionError unless a record of this version can be read."""
     match = _VERSION.fullmatch(version) if isinstance(version, str) else None
     is_number = isinstance(version, int) and not isinstance(version, bool)
     if not (is_number and version == major) and not (match and int(match[1]) == major):
-        raise ValueError(f"its version is not {major}; a newer mgraph wrote it")
+        raise OtherVersionError(f"its version is not {major}; a newer mgraph wrote it")
 
 
 def unknown_fields(
