@@ -29,7 +29,7 @@ def test_the_same_calls(names):
         r"## The same calls of mgraph\n.*?((?:\|.*\n)+)", PAGE.read_text(), re.DOTALL
     )
     rows = [re.findall(r"`([^`]+)`", row) for row in table.splitlines()[2:]]
-    names["file"] = str(names["file"])
+    names |= {"file": str(names["file"]), "label": "a"}
     calls = [call for row in rows for call in row if "(" in call]
     for call in calls:
         if "graphml" not in call:

@@ -58,8 +58,12 @@ def as_list(name: str, values: Any) -> list[Any]:
 
 def checked_vertices(name: str, vertices: Any, n: int) -> np.ndarray:
     """Return one or several vertices as an int64 array; UsageError unless all are in [0, n)."""
+    if isinstance(vertices, str):
+        raise _names_error(name)
     array = as_array(name, vertices, ordered=False)
     array = np.atleast_1d(array.get() if on_gpu(array) else array)
+    if array.size and all(isinstance(one, str) for one in array.flat[:8]):
+        raise _names_error(name)
     are_integers = array.dtype.kind in "iu" or all(map(_is_integer, array.flat))
     if array.ndim != 1 or not are_integers:
         raise UsageError(
@@ -71,6 +75,12 @@ def checked_vertices(name: str, vertices: Any, n: int) -> np.ndarray:
     if outside.size:
         raise UsageError(f"{name} must lie in [0, {n:,}) (got {int(outside[0]):,})", parameter=name)
     return array.astype(np.int64)
+
+
+def _names_error(name: str) -> UsageError:
+    remedy = "graph.vertex(label) gives the number of a label"
+    text = f"{name} must be a vertex or a list of vertices, as numbers (got text); {remedy}"
+    return UsageError(text, parameter=name, remedy=remedy)
 
 
 def as_weights(values: Any) -> Any:

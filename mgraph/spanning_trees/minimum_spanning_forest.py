@@ -133,8 +133,8 @@ def check_graph(graph: Graph) -> None:
     """Raise UsageError for a graph that has no minimum spanning forest."""
     if graph.directed:
         raise UsageError(
-            "a spanning forest needs an undirected graph, and this one is directed; symmetrise it "
-            "when it is read"
+            "a spanning forest needs an undirected graph, and this one is directed; pass "
+            "`symmetrise=True` when it is read, or directed=False when it is made from edges"
         )
     check_weights(graph)
     check_symmetric(graph)

@@ -39,8 +39,8 @@ class PreparedGraph:
             raise UsageError(f"graph must be a mgraph.Graph (got {type(graph).__name__})")
         if graph.directed:
             raise UsageError(
-                "Steiner trees need an undirected graph, and this one is directed; read it with "
-                "symmetrise=True, or give from_edges directed=False"
+                "Steiner trees need an undirected graph, and this one is directed; pass "
+                "`symmetrise=True` when it is read, or directed=False when it is made from edges"
             )
         length_dtype(graph)  # raises for weights that are negative, not finite or too large
         check_symmetric(graph)

@@ -111,7 +111,7 @@ def test_single_linkage(folder, capsys, tmp_path):
         (["msf", "g", "--out", "f", "--method", "prim"], "--method applies without --out"),
         (["msf", "g", "--out", "g"], "is the graph; write its forest to another folder"),
         (["msf", "g", "--out", "f", "--batch", "x"], "must be a whole number"),
-        (["msf", "g.gr"], "this one is directed; symmetrise it"),
+        (["msf", "g.gr"], "this one is directed; pass --symmetrise"),
         (["msf", "g.graph", "--out", "g.gr"], "g.gr exists; pass --overwrite to replace it"),
         (["msf", "g.graph", "--out", "g.graph", "--overwrite"], "is the graph, or in its folder"),
         (["single-linkage", "g"], "either k, a number of clusters, or distance (got neither)"),

@@ -171,6 +171,12 @@ def test_vertices_are_accepted_in_all_forms(form):
     assert found.reached.tolist() == [True, True, False, False]
 
 
+@pytest.mark.parametrize("names", ["Ana", ["Ana", "Bo"], np.array(["Ana"], object)])
+def test_names_in_place_of_vertices_are_told_how_to_become_some(names):
+    with pytest.raises(UsageError, match=r"graph.vertex\(label\) gives the number"):
+        checked_vertices("x", names, 9)
+
+
 @pytest.mark.parametrize("form", ONE_TWO_THREE.values(), ids=ONE_TWO_THREE)
 def test_algorithms_accept_all_forms(form):
     assert mgraph.knapsack(form(), form(), 5).items.tolist() == [1, 2]

@@ -205,3 +205,18 @@ def test_blanks_in_quotes_belong_to_ids(tmp_path):
     (tmp_path / "c.csv").write_text('source,target\n" ",b\n')
     with pytest.raises(DatasetError, match="line 2: source must be a vertex"):
         convert(tmp_path / "c.csv", tmp_path / "c")
+
+
+def test_a_header_of_other_names_with_a_column_of_numbers(tmp_path):
+    """One of which is missing, so that the first line could be an edge, by its fields."""
+    file = tmp_path / "a.csv"
+    file.write_text("person,friend,hours\nAna,Bo,1.5\nBo,Cy,\n")
+    words = "line 1 seems to name the columns, .* `src='person'`, `dst='friend'`, `weight='hours'`"
+    with pytest.raises(mgraph.DatasetError, match=words):
+        mgraph.read_graph(file, backend="cpu")
+    named = {"src": "person", "dst": "friend", "weight": "hours"}
+    with pytest.raises(mgraph.DatasetError, match="line 3: hours must be a number"):
+        mgraph.read_graph(file, backend="cpu", **named)
+    file.write_text(file.read_text().replace("Cy,", "Cy,2"))
+    graph = mgraph.read_graph(file, backend="cpu", **named)
+    assert graph.weights.tolist() == [1.5, 2]

@@ -244,6 +244,14 @@ def _find_weight(
             f"line {attributes} has attributes as NetworkX's write_edgelist writes them; write it "
             "with data=['weight'], or as GraphML"
         )
+    first = fields[0][1]
+    if any(numeric[1:]) and len(first) == width and re.match(rb"[A-Za-z_]", first[2]):
+        names = [word.decode(errors="replace") for word in first[:3]]
+        options = zip(("src", "dst", "weight"), names, strict=True)
+        raise ValueError(
+            f"line {fields[0][0]} seems to name the columns, by other names than usual; say which "
+            f"are meant, as in {', '.join(f'`{option}={name!r}`' for option, name in options)}"
+        )
     if any(numeric) or like_numbers:
         number, row = fields[numeric.index(False)]
         found = quote(row[2]) if len(row) > 2 else "nothing"
