@@ -1,4 +1,4 @@
-"""Generate a graph and verify it, on workers that Slurm starts, one job per worker.
+"""Generate a graph and verify it, on workers that Slurm starts: jobs with a worker on each core.
 
     python slurm_cluster.py OUT -n 1_000_000 --jobs 4 --cores 8 --memory 16GB
 
@@ -27,13 +27,12 @@ from mgraph.distributed.protocol import settings
 
 
 @contextlib.contextmanager
-def slurm_workers(
-    jobs: int, cores: int, memory: str, walltime: str, queue: str | None, interface: str | None
-) -> Iterator[Any]:
+def slurm_workers(jobs: int, cores: int, **slurm: Any) -> Iterator[Any]:
     """Yield a Dask cluster of ``jobs`` Slurm jobs with ``cores`` workers each, with encryption.
 
-    Logs and certificates lie in a folder of this process below the current one, which every node
-    must see; the certificates are removed at the end.
+    slurm: further options of ``dask_jobqueue.SLURMCluster``. Logs and certificates lie in a folder
+    of this process below the current one, which every node must see; the certificates are removed
+    at the end.
     """
     folder = tempfile.mkdtemp(prefix="mgraph-slurm-", dir=os.getcwd())
     tls = os.path.join(folder, "tls")
@@ -46,10 +45,6 @@ def slurm_workers(
             SLURMCluster(
                 cores=cores,
                 processes=cores,
-                memory=memory,
-                walltime=walltime,
-                queue=queue,
-                interface=interface,
                 job_name="mgraph-worker",
                 log_directory=folder,
                 security=made.security(),
@@ -59,6 +54,7 @@ def slurm_workers(
                     "dashboard_address": "127.0.0.1:8787",
                     "preload": ["mgraph.distributed.scheduler_preload"],
                 },
+                **slurm,
             ) as cluster,
         ):
             cluster.scale(jobs=jobs)
@@ -90,16 +86,25 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--memory", default="16GB", help="of each job")
     parser.add_argument("--walltime", default="01:00:00", help="of each job")
     parser.add_argument("--queue", help="Slurm's partition")
+    parser.add_argument("--account", help="whom Slurm charges")
     parser.add_argument("--interface", help="the network between the nodes, as ib0")
+    parser.add_argument(
+        "--directive", action="append", default=[], metavar="OPTION",
+        help="of sbatch, for each job; several times: --directive=--gres=gpu:4",
+    )  # fmt: skip
     options = parser.parse_args(argv)
+    if shutil.which("sbatch") is None:
+        sys.exit("slurm_cluster: there is no sbatch here; run this where Slurm takes jobs")
     with (
         slurm_workers(
             options.jobs,
             options.cores,
-            options.memory,
-            options.walltime,
-            options.queue,
-            options.interface,
+            memory=options.memory,
+            walltime=options.walltime,
+            queue=options.queue,
+            account=options.account,
+            interface=options.interface,
+            job_extra_directives=options.directive,
         ) as workers,
         mgraph.connect(scheduler=workers.scheduler_address, announce=sys.stderr) as cluster,
     ):

@@ -24,7 +24,7 @@ from mgraph.io.parquet import check_compression, writing_part
 from mgraph.io.tables.id_columns import Ids, to_column
 
 FORMAT, VERSION = "mgraph components", 1
-TABLE = "components.parquet"
+TABLE = "_components.parquet"
 _MIN_ROWS, _MAX_ROWS = 1 << 20, 1 << 24  # of a part
 _BLOCK_ROWS = 1 << 20
 

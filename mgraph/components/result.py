@@ -173,7 +173,7 @@ class Components:
         ----------
         folder : path or ``s3://`` address
             Gets ``part-00000.parquet`` and on with columns ``vertex`` and ``component``, and
-            ``components.parquet`` with ``component`` and ``vertices``.
+            ``_components.parquet`` with ``component`` and ``vertices``.
         ids : {"number", "original"}
             What vertices are: numbers, or the vertices' labels where the graph has any.
         compression : {"lz4", "zstd", "none"}

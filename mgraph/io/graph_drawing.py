@@ -82,8 +82,15 @@ def plot_graph(
         _draw_dense_edges(axes, place, ends)
         degree = np.diff(network.indptr)
         ascending = np.argsort(degree, kind="stable")  # hubs on top
-        dots = _draw_values(axes, place, np.maximum(degree, 1), ascending, 4 + 0.8 * degree, True)
-        axes.figure.colorbar(dots, ax=axes, label="degree", shrink=0.6)
+        area = np.clip(_BY_STRESS / max(network.n, 1), 1, 6) * (4 + 0.8 * degree)
+        dots = _draw_values(axes, place, np.maximum(degree, 1), ascending, area, True)
+        highest = max(int(degree.max(initial=1)), 2)
+        ticks = [t for t in np.outer(10 ** np.arange(19), [1, 2, 5]).ravel() if t <= highest]
+        bar = axes.figure.colorbar(dots, ax=axes, label="degree", shrink=0.6)
+        bar.set_ticks(ticks, labels=[f"{tick:,}" for tick in ticks])
+        bar.ax.minorticks_off()
+        if network.n <= MAX_LABELS:
+            _write_names(axes, place, range(network.n), network.labels)
         _finish(axes, title)
     return axes
 
@@ -141,9 +148,7 @@ def plot_marks(
         named = large[:MAX_LABELS]
         if labels is not None and len(np.unique(marked)) <= MAX_LABELS:
             named = np.union1d(named, marked)
-        for vertex in named:
-            name = str(vertex if labels is None else labels[vertex])
-            axes.annotate(name, place[vertex], xytext=(6, 5), textcoords="offset points", zorder=5)
+        _write_names(axes, place, named, labels)
         _finish(axes, title)
     return axes
 
@@ -228,8 +233,24 @@ def _draw_values(
     )  # fmt: skip
 
 
+def _write_names(axes: Any, place: Any, vertices: Any, labels: Any) -> None:
+    for vertex in vertices:
+        name = str(vertex if labels is None else labels[vertex])
+        axes.annotate(name, place[vertex], xytext=(6, 5), textcoords="offset points", zorder=5)
+
+
 def _finish(axes: Any, title: str) -> None:
     axes.autoscale_view()
+    x, y = (np.array(limits) for limits in (axes.get_xlim(), axes.get_ylim()))
+    least = max(x[1] - x[0], y[1] - y[0]) / 3  # a path may be laid out as a line
+    axes.set_xlim(_widened(x, least))
+    axes.set_ylim(_widened(y, least))
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.set_title(title)
+
+
+def _widened(limits: np.ndarray, least: float) -> np.ndarray:
+    """Return an axis' limits, or some around their middle where they are too close."""
+    middle, half = limits.mean(), max(limits[1] - limits[0], least) / 2
+    return np.array([middle - half, middle + half])

@@ -266,9 +266,9 @@ class ShortestPaths:
         few = ", ".join(map(str, self._label_of(sources[:3])))
         names = few if sources.size <= 3 else pluralize(sources.size, "source")
         reached = f"{np.count_nonzero(distance < self.infinity):,} of {distance.size:,} vertices"
-        options: dict[str, Any] = {"ax": ax, "coordinates": coordinates, "seed": seed}
-        options |= {"title": title or f"from {names} to {reached}", "labels": self.labels}
-        return plot_marks(graph, marks, file, n=distance.size, **options)
+        title = title or f"shortest paths from {names}: {reached} reached"
+        options = {"ax": ax, "coordinates": coordinates, "seed": seed, "labels": self.labels}
+        return plot_marks(graph, marks, file, n=distance.size, title=title, **options)
 
     def _search(self, search: int) -> tuple[int, Any, Any]:
         """Return how many vertices there are, and a search's distances and predecessors."""

@@ -53,7 +53,7 @@ def test_a_file(folder, capsys, tmp_path):
     )  # fmt: skip
     assert output.startswith(TEXT)
     assert "on the cpu" in output
-    table = pq.read_table(tmp_path / "c" / "components.parquet").to_pydict()
+    table = pq.read_table(tmp_path / "c" / "_components.parquet").to_pydict()
     assert table == {"component": [2, 0, 3], "vertices": [3, 2, 2]}
     largest = mgraph.read_graph(tmp_path / "l.gexf", backend="cpu")
     assert (largest.n, largest.num_edges) == (3, 2)

@@ -157,6 +157,7 @@ def test_a_start_that_fails_leaves_nothing(shell, ssh_config, tmp_path):
     unreached = shell(RECIPE / "start", "-F", ssh_config, HOSTS[0], "127.0.0.3")
     assert unreached.returncode != 0
     assert "127.0.0.3 is not reached; ssh 127.0.0.3 must work without" in unreached.stderr
+    assert not (tmp_path / "mgraph-ssh").exists()  # so that it can be started again
     assert processes_in(tmp_path / "home of all") == []
     assert not [*(tmp_path / "home of all").rglob("*.pem")]
 

@@ -176,7 +176,7 @@ def test_components_are_written(tmp_path):
     components.write(tmp_path / "numbers")
     rows = pq.read_table(tmp_path / "numbers" / "part-00000.parquet").to_pydict()
     assert rows == {"vertex": [0, 1, 2, 3, 4, 5], "component": [0, 0, 0, 3, 3, 5]}
-    sizes = pq.read_table(tmp_path / "numbers" / "components.parquet").to_pydict()
+    sizes = pq.read_table(tmp_path / "numbers" / "_components.parquet").to_pydict()
     assert sizes == {"component": [0, 3, 5], "vertices": [3, 2, 1]}
     components.write(tmp_path / "names", ids="original")
     rows = pq.read_table(tmp_path / "names" / "part-00000.parquet").to_pydict()

@@ -73,7 +73,7 @@ def test_each_vertex_with_its_component_and_each_component_with_its_size(
     run = search(dataset, tmp_path / "c", cluster)
     assert_same(tmp_path / "c", run, expected)
     names = {path.name for path in (tmp_path / "c").iterdir()}
-    assert names == {"_manifest.json", "components.parquet", "part-00000.parquet"}
+    assert names == {"_manifest.json", "_components.parquet", "part-00000.parquet"}
 
 
 def assert_same(out, run, expected):
@@ -86,7 +86,7 @@ def assert_same(out, run, expected):
     distinct, counts = np.unique(sizes, return_counts=True)
     np.testing.assert_array_equal(run.sizes, distinct)
     np.testing.assert_array_equal(run.counts, counts)
-    table = pq.read_table(out / "components.parquet").to_pandas()
+    table = pq.read_table(out / "_components.parquet").to_pandas()
     order = np.lexsort((roots, -sizes))
     assert table.component.tolist() == roots[order].tolist()
     assert table.vertices.tolist() == sizes[order].tolist()

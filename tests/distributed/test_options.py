@@ -47,7 +47,7 @@ def test_sources_come_in_all_forms(graph, cluster, sources):
     ("options", "sentence"),
     [
         ({"sources": [0.5]}, "sources must be a vertex or a list of vertices"),
-        ({"sources": "12"}, "sources must be an array or a list"),
+        ({"sources": "12"}, "sources must be a vertex or a list of vertices, as numbers"),
         ({"sources": []}, "there must be at least one source"),
         ({"random": 2.5}, r"random must be a whole number \(got 2\.5\)"),
         ({"random": True}, r"random must be a whole number \(got True\)"),

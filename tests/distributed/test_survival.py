@@ -144,7 +144,7 @@ def take_small_steps():
 
 @pytest.mark.parametrize(
     ("passing", "pattern", "waiting"),
-    [(3, "_labels-*", 2), (0, "part-*", 1), (0, "components.parquet", 1)],
+    [(3, "_labels-*", 2), (0, "part-*", 1), (0, "_components.parquet", 1)],
 )
 def test_a_worker_killed_while_it_unites_or_writes_is_made_good(
     tmp_path, gate, passing, pattern, waiting
@@ -172,7 +172,7 @@ def test_a_worker_killed_while_it_unites_or_writes_is_made_good(
     )
     assert found["checksum"] == expected["checksum"]
     assert {path.name for path in out.iterdir()} == {
-        "_manifest.json", "components.parquet", "part-00000.parquet",
+        "_manifest.json", "_components.parquet", "part-00000.parquet",
     }  # fmt: skip
 
 

@@ -99,7 +99,7 @@ def test_all_sources_of_a_joint_search_stand_out(small, ax):
     paths = mgraph.sssp(small, [1, 3], joint=True, predecessors=True, backend="cpu")
     paths.plot(ax=ax, coordinates=SQUARE)
     assert [text.get_text() for text in ax.texts] == ["1", "3"]
-    assert ax.get_title() == "from 1, 3 to 4 of 5 vertices"
+    assert ax.get_title() == "shortest paths from 1, 3: 4 of 5 vertices reached"
 
 
 def test_colours_of_values_differ_from_the_page():
@@ -139,3 +139,19 @@ def test_what_cannot_be_drawn(graph, small, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "igraph", None)
     with pytest.raises(UsageError, match="run `pip install igraph`"):
         experiments.plot_graph(small, tmp_path / "a.png")
+
+
+def test_a_path_has_some_height(tmp_path):
+    pytest.importorskip("igraph")
+    path = mgraph.from_edges(mgraph.EdgeList([0, 1, 2], [1, 2, 3]), directed=False, backend="cpu")
+    axes = mgraph.steiner_tree(path, [0, 3], backend="cpu").plot(file=tmp_path / "a.png")
+    width, height = np.ptp(axes.get_xlim()), np.ptp(axes.get_ylim())
+    assert min(width, height) > 0.3 * max(width, height)
+
+
+def test_a_small_graph_has_names_and_its_bar_whole_numbers(small, tmp_path):
+    named = small.with_labels(list("abcde"))
+    axes = experiments.plot_graph(named, tmp_path / "a.svg", coordinates=SQUARE)
+    assert [text.get_text() for text in axes.texts] == list("abcde")
+    bar = axes.figure.axes[1]
+    assert [label.get_text() for label in bar.get_yticklabels()] == ["1", "2"]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mgraph.distributed.clusters import certificates
+from mgraph.distributed.clusters.dask_objects import OWN_CLIENTS
 from mgraph.distributed.protocol import addresses, dask_internals, settings
 from mgraph.errors import ClusterError, UsageError
 
@@ -19,16 +20,15 @@ _TLS_DOCUMENT = "cluster/security.md"
 
 
 def resolve_scheduler(
-    scheduler: str | None, scheduler_file: str | os.PathLike[str] | None
+    scheduler: str | None, scheduler_file: str | os.PathLike[str] | None, security: Any = None
 ) -> tuple[str, Any, str]:
     """Return a scheduler's address, its TLS settings, and its name in messages.
 
-    The TLS settings are a ``distributed.Security``, or None for those of Dask's configuration. The
-    folder of ``mgraph cluster`` has certificates beside the scheduler file, which are used. Raises
-    UsageError and ClusterError for what is not an address or a scheduler file, and for an encrypted
-    address without a certificate.
+    The TLS settings are a ``distributed.Security``, or None for those of Dask's configuration;
+    security: given ones. The folder of ``mgraph cluster`` has certificates beside the scheduler
+    file, which are used. Raises UsageError and ClusterError for what is not an address or a
+    scheduler file, and for an encrypted address without a certificate.
     """
-    security = None
     if scheduler_file:
         name = os.fspath(scheduler_file)
         address = addresses.read_scheduler_file(name)
@@ -90,17 +90,19 @@ def open_client(
     seconds: float,
     workers_needed: bool,
     silent: bool,
+    security: Any = None,
 ) -> Iterator[Any]:
     """Connect a ``distributed.Client`` to a running scheduler within ``seconds``.
 
-    workers_needed: also wait for a worker, within the same time. silent: do not print what tasks
+    workers_needed: also wait for a worker, within the same time. security: the TLS settings; by
+    default those of the scheduler file, or of Dask's configuration. silent: do not print what tasks
     give to ``distributed.print`` and ``warn``, which reaches every client. Raises UsageError,
     ClusterError.
     """
     from distributed import Client
 
     deadline = time.monotonic() + seconds
-    address, security, name = resolve_scheduler(scheduler, scheduler_file)
+    address, security, name = resolve_scheduler(scheduler, scheduler_file, security)
     _handshake(address, security, name, seconds)
     with contextlib.ExitStack() as stack:
         # For as long as the client: an operation reports a lost connection in its own error.
@@ -110,6 +112,7 @@ def open_client(
             make_client = _make_silent_client if silent else Client
             with quiet_logs():
                 client = make_client(address, security=security, timeout=remaining)
+                OWN_CLIENTS.add(client)
                 stack.enter_context(client)
             dask_internals.close_stream_with(client)
         except (OSError, ValueError, ImportError) as error:

@@ -15,6 +15,7 @@ from mgraph.core.host import available_cores
 from mgraph.core.interrupts import deferred_interrupts
 from mgraph.distributed.clusters import local, worker_shares
 from mgraph.distributed.clusters.client import open_client
+from mgraph.distributed.clusters.dask_objects import current_scheduler, scheduler_of
 from mgraph.distributed.clusters.survey import Survey, check_workers, survey_workers
 from mgraph.distributed.monitoring.dashboard import find_link
 from mgraph.distributed.protocol import addresses, configuration, run_context
@@ -89,7 +90,7 @@ def configured_scheduler() -> str | None:
 @contextlib.contextmanager
 def connect(
     *,
-    scheduler: str | None = None,
+    scheduler: Any = None,
     scheduler_file: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     backend: Backend = "auto",
@@ -100,14 +101,16 @@ def connect(
 ) -> Iterator[Cluster]:
     """Connect to a Dask cluster, or start one on this machine, for the length of a ``with`` block.
 
-    Without ``scheduler`` and ``scheduler_file``, the scheduler of Dask's configuration is used
-    (``DASK_SCHEDULER_ADDRESS``); without one there, a cluster is started on this machine, which
-    ends with the block.
+    Without ``scheduler`` and ``scheduler_file``, the scheduler of the ``distributed.Client`` that
+    this program has open is used, else that of Dask's configuration (``DASK_SCHEDULER_ADDRESS``).
+    Without either, or with ``workers``, a cluster is started on this machine, which ends with the
+    block.
 
     Parameters
     ----------
-    scheduler : str, optional
-        Address of a running scheduler, as in ``"tcp://host:8786"``.
+    scheduler : str, distributed.Client or a cluster of Dask's, optional
+        Address of a running scheduler, as in ``"tcp://host:8786"``; or what has one, which is left
+        open at the end.
     scheduler_file : path, optional
         The JSON file that a running scheduler wrote.
     workers : int, optional
@@ -154,6 +157,12 @@ def connect(
     6
     """
     _check_single(scheduler, scheduler_file)
+    security = None
+    found = scheduler_of(scheduler)
+    if scheduler is None and scheduler_file is None and workers is None:
+        found = current_scheduler()
+    if found is not None:
+        scheduler, security = found
     if workers is not None and not 1 <= workers <= MAX_WORKERS:
         raise UsageError(f"workers must lie in [1, {MAX_WORKERS:,}] (got {workers:,})")
     configuration.check_settings()
@@ -171,8 +180,9 @@ def connect(
     with contextlib.ExitStack() as stack:
         if address or scheduler_file:
             opened = open_client(
-                address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=True, silent=silent
-            )
+                address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=True,
+                silent=silent, security=security,
+            )  # fmt: skip
             client = stack.enter_context(opened)
             kind = f"cluster at {client.scheduler.address}"
             _warn(announce, addresses.scheduler_warning(client.scheduler.address))
@@ -236,7 +246,7 @@ class ClusterSpec:
     2
     """
 
-    scheduler: str | None = None
+    scheduler: Any = None
     scheduler_file: str | os.PathLike[str] | None = None
     workers: int | None = None
     dashboard: str | None = None
@@ -245,7 +255,9 @@ class ClusterSpec:
     @property
     def is_local(self) -> bool:
         """Whether a cluster would be started on this machine."""
-        return not (self.scheduler or self.scheduler_file or configured_scheduler())
+        if self.scheduler or self.scheduler_file or configured_scheduler():
+            return False
+        return self.workers is not None or current_scheduler() is None
 
     def open(
         self, *, backend: Backend = "auto", threaded: bool = False, in_process: bool = False
@@ -255,8 +267,8 @@ class ClusterSpec:
         return connect(**options, backend=backend, threaded=threaded, in_process=in_process)
 
 
-# What operations take as their ``cluster``.
-ClusterLike = Cluster | ClusterSpec | contextlib.AbstractContextManager[Cluster] | None
+# What operations take as their ``cluster``: also a Client or a cluster of Dask's.
+ClusterLike = Cluster | ClusterSpec | contextlib.AbstractContextManager[Any] | None
 
 
 @contextlib.contextmanager
@@ -273,12 +285,17 @@ def open_cluster(
     none of their GPUs. threaded, in_process: as for ``connect``, if a cluster is started. Raises
     UsageError for an unknown backend, DeviceError for "gpu" if a worker has none.
     """
-    if cluster is None:
-        cluster = ClusterSpec()
+    if cluster is None or isinstance(cluster, str) or scheduler_of(cluster) is not None:
+        cluster = ClusterSpec(cluster)
     if isinstance(cluster, ClusterSpec):
         cluster = cluster.open(backend=backend, threaded=threaded, in_process=in_process)
     if isinstance(cluster, Cluster):
         cluster = contextlib.nullcontext(cluster)
+    if not isinstance(cluster, contextlib.AbstractContextManager):
+        raise UsageError(
+            "`cluster` must be what mgraph.connect() gives, a ClusterSpec, the address of a "
+            f"scheduler, or a client or a cluster of Dask's (got {type(cluster).__name__})"
+        )
     with contextlib.ExitStack() as stack:
         with timings.step(timings.CONNECTING):
             opened = stack.enter_context(cluster)

@@ -16,6 +16,7 @@ from mgraph import compilation
 from mgraph.core import backend as backends
 from mgraph.core.host import available_cores
 from mgraph.distributed.clusters import main_module, worker_shares
+from mgraph.distributed.clusters.dask_objects import OWN_CLIENTS
 from mgraph.distributed.monitoring.dashboard import LazyDashboard
 from mgraph.distributed.protocol import settings
 from mgraph.distributed.protocol.dask_internals import close_stream_with, keep_forkserver_preload
@@ -146,6 +147,7 @@ def _start(
         stack.enter_context(cluster)
     LazyDashboard(cluster.scheduler)
     client = stack.enter_context(Client(cluster))
+    OWN_CLIENTS.add(client)
     close_stream_with(client)
     try:
         client.wait_for_workers(options["n_workers"], timeout=START_SECONDS)

@@ -339,7 +339,7 @@ def components_dataset(
         A folder of Parquet files with columns ``src`` and ``dst``, or one file.
     out : path or ``s3://`` address, optional
         The folder for the components: ``part-00000.parquet`` and on with columns ``vertex`` and
-        ``component`` (its smallest vertex), ``components.parquet`` with ``component`` and
+        ``component`` (its smallest vertex), ``_components.parquet`` with ``component`` and
         ``vertices``, the largest first.
     largest : path or ``s3://`` address, optional
         The folder for the edges of the largest component, a dataset whose vertices are numbered

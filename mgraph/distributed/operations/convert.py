@@ -128,7 +128,7 @@ def convert(
         ``mgraph.write_graph``.
     compression : {"lz4", "zstd", "none"}
         Of a dataset.
-    cluster : Cluster or ClusterSpec, optional
+    cluster : Cluster, ClusterSpec, or a client or cluster of Dask, optional
         By default what ``mgraph.connect()`` finds.
     resume : bool, default False
         Go on from the files that an earlier conversion finished.

@@ -48,7 +48,7 @@ COUNTER_SHARE = 8  # a counter array takes at most one eighth of a thread's memo
 _BYTES_PER_EDGE = 64  # while the vertices that have edges are merged
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Degrees:
     """A degree distribution: ``count[i]`` vertices have degree ``degree[i]``.
 
@@ -74,6 +74,13 @@ class Degrees:
     count: np.ndarray
     power_law: PowerLaw | None
     predicted: float | None = None
+
+    def __repr__(self) -> str:
+        """Return the least and the greatest degree, and the exponent of the tail."""
+        span = f", degrees {self.degree[0]:,} to {self.degree[-1]:,}" if self.n else ""
+        law = self.power_law
+        tail = f", exponent {law.exponent:.3f} ± {law.standard_error:.3f}" if law else ""
+        return f"Degrees({self.n:,} vertices, {self.num_edges:,} edges{span}{tail})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the distribution as JSON; ``power_law`` is null if no tail can be fitted."""

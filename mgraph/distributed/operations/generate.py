@@ -191,7 +191,7 @@ def generate(
         if the model has weights, ``weight``; and ``_manifest.json``, written last.
     model : CopyModel
         The graph. The edges depend on it alone.
-    cluster : Cluster or ClusterSpec, optional
+    cluster : Cluster, ClusterSpec, or a client or cluster of Dask, optional
         By default what ``mgraph.connect()`` finds. A ClusterSpec is opened once all else is
         checked.
     backend : {"auto", "cpu", "gpu"}, default "auto"

@@ -281,7 +281,7 @@ def open_partitioned(
     location : path, ``s3://`` address or CopyModel
         A folder of Parquet files with columns ``src``, ``dst`` and, for weights, ``weight``, or one
         file, which every worker can read; or a model, whose edges the workers make.
-    cluster : Cluster or ClusterSpec, optional
+    cluster : Cluster, ClusterSpec, or a client or cluster of Dask, optional
         By default what ``mgraph.connect()`` finds.
     backend : {"auto", "cpu", "gpu"}, default "auto"
         Where the workers hold the graph; ``auto`` is a GPU if every worker has one.

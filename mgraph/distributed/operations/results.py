@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any, ClassVar
 
+from mgraph.core.formatting import pluralize
 from mgraph.core.html import html_table
 
 
@@ -25,7 +26,7 @@ class Results:
         return pd.DataFrame([dataclasses.asdict(row) for row in getattr(self, self._rows)])
 
     def __repr__(self) -> str:
-        """Return the fields; of many records only their number."""
+        """Return the fields, records by their number alone."""
         shown = (f"{name}={_short(value)}" for name, value in vars(self).items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -42,6 +43,10 @@ class Results:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) > 3:
-        return f"<{len(value)} records>"
-    return repr(value)
+    """Return a field as text; of records their number, of a graph's description its size."""
+    if isinstance(value, tuple) and value and all(map(dataclasses.is_dataclass, value)):
+        return f"<{pluralize(len(value), 'record')}>"
+    if hasattr(value, "n"):
+        edges = f"{value.num_arcs:,} arcs" if hasattr(value, "num_arcs") else ""
+        return f"<{value.n:,} vertices, {edges or f'{value.num_edges:,} edges'}>"
+    return f"{value:.3g}" if isinstance(value, float) else repr(value)

@@ -275,7 +275,7 @@ def sssp_many(
         How many sources to draw among the vertices that have arcs.
     seed : int, default 1
         Of the random sources.
-    cluster : Cluster or ClusterSpec, optional
+    cluster : Cluster, ClusterSpec, or a client or cluster of Dask, optional
         By default what ``mgraph.connect()`` finds; a local cluster gets one worker with a thread
         per core, or one worker per GPU.
     backend : {"auto", "cpu", "gpu"}, default "auto"
