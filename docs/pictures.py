@@ -13,7 +13,7 @@ from picture_graphs import CPU, background, preferential, town
 
 import mgraph
 from mgraph import experiments
-from mgraph.io.figure import drawing, ink, label_curves, value_colors
+from mgraph.io.figure import drawing, faint_ink, ink, label_curves, value_colors
 from mgraph.io.graph_drawing import draw_edges
 
 
@@ -34,12 +34,20 @@ def copies(file):
             color = "C0" if v == drawn else "C1"
             middle, width = (u + v) / 2, abs(int(u) - int(v))
             axes.add_patch(Arc((middle, 0), width, width * 0.7, theta2=180, color=color, lw=1.6))
-        axes.scatter(range(16), np.zeros(16), s=90, color=ink(), zorder=3)
+            if v != drawn:
+                middle, width = (u + drawn) / 2, abs(int(u) - int(drawn))
+                below = {"theta1": 180, "theta2": 360, "ls": ":", "lw": 1.2}
+                axes.add_patch(Arc((middle, 0), width, width * 0.5, color=faint_ink(), **below))
+        axes.scatter(range(16), np.zeros(16), s=230, color=ink(), zorder=3)
         for v in range(16):
-            axes.annotate(str(v), (v, -0.75), ha="center", va="center")
-        axes.plot([], [], color="C0", label="to the vertex that was drawn")
-        axes.plot([], [], color="C1", label="copied: to where that vertex's edge leads")
-        axes.set(xlim=(-1, 16), ylim=(-1.2, 7.2))
+            number = {"color": axes.get_facecolor(), "fontsize": 8, "zorder": 4}
+            axes.annotate(str(v), (v, 0), ha="center", va="center_baseline", **number)
+        axes.plot([], [], color="C0", label="edge to the vertex that was drawn")
+        axes.plot(
+            [], [], color="C1", label="copied edge: to where the edge of the drawn vertex leads"
+        )
+        axes.plot([], [], color=faint_ink(), ls=":", label="the vertex that was drawn then")
+        axes.set(xlim=(-1, 16), ylim=(-4.2, 7.2))
         axes.legend(loc="upper right")
         axes.set_axis_off()
 
@@ -121,16 +129,16 @@ def near_far(file):
 
 def self_tuning(file):
     """The parallelism that the controller keeps, for three set-points."""
-    graph = preferential(200_000, 8, weights=(1, 99))
-    points = [20_000, 100_000, 400_000]
+    graph = preferential(200_000, 8, weights=(1, 9999))
+    points = [20_000, 50_000, 100_000]
     traces = {
         f"P = {point:,}": mgraph.sssp(graph, 0, set_point=point, trace=True, **CPU).trace
         for point in points
     }
-    fixed = mgraph.sssp(graph, 0, method="near_far", delta=16, trace=True, **CPU).trace
-    title = "1.6 million edges: arcs in each iteration"
+    fixed = mgraph.sssp(graph, 0, method="near_far", delta=1600, trace=True, **CPU).trace
+    title = "1.6 million edges, weights 1 to 9,999: arcs in each iteration"
     experiments.plot_distributions(
-        traces | {"near_far\ndelta 16": fixed}, file, set_points=points, title=title
+        traces | {"near_far\ndelta 1,600": fixed}, file, set_points=points, title=title
     )
 
 

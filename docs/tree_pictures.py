@@ -7,6 +7,8 @@ import mgraph
 from mgraph.io.figure import drawing, faint_ink, ink, label_curves
 from mgraph.io.graph_drawing import draw_edges
 
+LARGE = 16  # points of text in wide pictures, which pages show smaller
+
 
 def star(file):
     """STAR's initial tree, and the tree after its paths have been exchanged."""
@@ -16,7 +18,10 @@ def star(file):
     with drawing(file, columns=2, size=(11, 5.2)) as panes:
         for axes, tree, name in zip(panes, (first, last), ("initial tree", "result"), strict=True):
             cost = f"{name}: cost {tree.cost:,}"
-            tree.plot(graph, ax=axes, coordinates=places, title=cost)
+            tree.plot(graph, ax=axes, coordinates=places)
+            axes.set_title(cost, fontsize=LARGE)
+            for text in axes.texts:
+                text.set_fontsize(LARGE)
 
 
 def steiner_bound(file):
@@ -84,13 +89,25 @@ def boruvka(file):
             forest = mgraph.from_edges(part, graph.n, directed=False, **CPU)
             label = mgraph.connected_components(forest, **CPU).labels
             background(axes, graph, places)
-            ranks = np.unique(label, return_inverse=True)[1]
+            trees, ranks = np.unique(label, return_inverse=True)
+            between = np.unique(np.sort(np.column_stack([ranks[src], ranks[dst]])), axis=0)
+            colors = neighbours_apart(trees.size, between)[ranks]
             ends = np.column_stack([src[chosen], dst[chosen]])
             for color in range(7):
-                own = ends[ranks[ends[:, 0]] % 7 == color]
+                own = ends[colors[ends[:, 0]] == color]
                 draw_edges(axes, places, own, color=f"C{color}", lw=1.6)
-            axes.scatter(*places.T, s=7, c=[f"C{rank % 7}" for rank in ranks], zorder=3)
-            axes.set_title(f"round {number + 1}: {ranks.max() + 1} trees")
+            axes.scatter(*places.T, s=7, c=[f"C{color}" for color in colors], zorder=3)
+            axes.set_title(f"round {number + 1}: {trees.size} trees", fontsize=LARGE)
+
+
+def neighbours_apart(n, ends):
+    """Colours, 0 to 6, such that both ends of each edge differ, as far as there are enough."""
+    colors = np.full(n, -1)
+    for vertex in range(n):
+        near = np.concatenate([ends[ends[:, 0] == vertex, 1], ends[ends[:, 1] == vertex, 0]])
+        taken = np.bincount(colors[near][colors[near] >= 0], minlength=7)[:7]
+        colors[vertex] = (taken + np.arange(7) / 100).argmin()
+    return colors
 
 
 def forest(file):

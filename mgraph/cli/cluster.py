@@ -24,7 +24,9 @@ def cluster() -> None:
 
 
 @cluster.command(
-    cls=Command, examples=("mgraph cluster start", "mgraph cluster start --workers 8 --tls")
+    cls=Command,
+    examples=("mgraph cluster start", "mgraph cluster start --workers 8 --tls"),
+    short_help="Start a cluster in the background.",
 )
 @option(
     "--workers",
@@ -69,7 +71,7 @@ def start(**options: Any) -> int:
     return 0
 
 
-@cluster.command(cls=Command, examples=("mgraph cluster stop",))
+@cluster.command(cls=Command, examples=("mgraph cluster stop",), short_help="Stop it.")
 @folder_option
 def stop(folder: str | None) -> None:
     """Stop the scheduler and the workers that `start` started."""
@@ -85,7 +87,9 @@ def stop(folder: str | None) -> None:
     click.echo("stopped")
 
 
-@cluster.command(cls=Command, examples=("mgraph cluster status",))
+@cluster.command(
+    cls=Command, examples=("mgraph cluster status",), short_help="Show which of its processes run."
+)
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @folder_option
 def status(folder: str | None, as_json: bool) -> int:
@@ -101,7 +105,11 @@ def status(folder: str | None, as_json: bool) -> int:
     return 0 if cluster_status.state == "running" else 1
 
 
-@cluster.command(cls=Command, examples=("mgraph cluster certificates tls",))
+@cluster.command(
+    cls=Command,
+    examples=("mgraph cluster certificates tls",),
+    short_help="Make certificates for any cluster.",
+)
 @click.argument("directory", metavar="DIR", type=click.Path())
 @option("--host", multiple=True, hidden=True, expose_value=False, help="Ignored; 0.1.0 used it.")
 @option(

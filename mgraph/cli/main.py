@@ -57,7 +57,7 @@ SECTIONS = {
     },
     "Set up": {
         "cluster": ("mgraph.cli.cluster", "Start or stop a cluster on this machine."),
-        "doctor": ("mgraph.cli.doctor", "Find out what may be wrong with a cluster."),
+        "doctor": ("mgraph.cli.doctor", "Check a cluster, its workers and a folder."),
         "config": ("mgraph.cli.config", "Show the settings and where they come from."),
         "completion": ("mgraph.cli.config", "Complete commands in your shell."),
         "warm-up": (

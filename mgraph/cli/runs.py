@@ -31,7 +31,7 @@ TAIL_BYTES = 1 << 20  # of which --tail shows lines
 AT_LEAST_0 = Number(0)
 
 
-@command(examples=("mgraph status", "mgraph status 1127-0930 --wait"))
+@command(examples=("mgraph status", "mgraph status 20261129-0930 --wait"))
 @run_argument(required=False)
 @option("--wait", is_flag=True, help="Wait until the run ends, and exit with its status.")
 @option("--json", "as_json", is_flag=True, help="Print the record and its events as JSON.")
@@ -93,7 +93,7 @@ def _describe_operations(events: list[dict[str, Any]], done: dict[str, int]) -> 
     return lines
 
 
-@command(examples=("mgraph logs -f", "mgraph logs 1127-0930 --tail 100"))
+@command(examples=("mgraph logs -f", "mgraph logs 20261129-0930 --tail 100"))
 @run_argument(required=False)
 @option("--follow", "-f", is_flag=True, help="Wait until the run ends, and exit with its status.")
 @option("--tail", "-n", type=AT_LEAST_0, metavar="LINES", help="Show the last LINES lines only.")
@@ -133,7 +133,7 @@ def logs(
     return 0
 
 
-@command(examples=("mgraph cancel 1127-0930",))
+@command(examples=("mgraph cancel 20261129-0930",))
 @run_argument(required=True)
 @run_options
 def cancel(run_id: str, **connection: Any) -> int:

@@ -40,8 +40,8 @@ def run(*arguments, **options):
         (["start", "--folder", "FILE"], 2, "is a file"),
         (["start", "--folder", "FILE/x"], 1, "the cluster's folder"),
         (["start", "now"], 2, "unexpected extra argument"),
-        (["stop", "--folder", "NONE"], 1, "no cluster was started from"),
-        (["stop", "--folder", "FILE"], 1, "no cluster was started from"),
+        (["stop", "--folder", "NONE"], 1, "no cluster runs from"),
+        (["stop", "--folder", "FILE"], 1, "no cluster runs from"),
         (["stop", "--force"], 2, "No such option"),
         (["restart"], 2, "No such command 'restart'"),
         (["certificates"], 2, "Missing argument 'DIR'"),
@@ -89,7 +89,7 @@ def test_start_status_doctor_stop(tmp_path):
     folder = ["--folder", "c"]
     before = run("cluster", "status", *folder, cwd=tmp_path)
     assert (before.returncode, before.stderr) == (1, "")
-    assert before.stdout.startswith("cluster     stopped, no cluster was started")
+    assert before.stdout.startswith("cluster     stopped, no cluster runs from")
     try:
         started = run("cluster", "start", *folder, *QUICK, cwd=tmp_path)
         assert started.returncode == 0, started.stderr

@@ -25,7 +25,7 @@ def cluster(backend, workers, threads):
     [
         (ROAD, 1000, ("cpu", 4, 1), True, 63),
         (ROAD, 3, ("cpu", 4, 1), True, 1),
-        (HUBS, 100_000, ("cpu", 1, 16), False, 7),
+        (HUBS, 100_000, ("cpu", 1, 16), False, 2),  # half a minute of a core
         (ROAD, 10_000, ("gpu", 1, 16), False, 157),
         (ROAD, 800, ("gpu", 1, 16), False, 33),  # so many share the device
         (HUBS, 512, ("gpu", 2, 16), False, 16),
@@ -39,3 +39,9 @@ def cluster(backend, workers, threads):
 )
 def test_sources_a_task(facts, sources, where, written, expected):
     assert choose_batch_size(facts, sources, cluster(*where), written) == expected
+
+
+@pytest.mark.parametrize(("arcs", "expected"), [(10**6, 50), (40_000_000, 7), (10**10, 1)])
+def test_a_task_on_cores_takes_no_minutes(arcs, expected):
+    facts = GraphFacts(n=1000, num_arcs=arcs, length_dtype="int32")
+    assert choose_batch_size(facts, 400, cluster("cpu", 1, 2), False) == expected

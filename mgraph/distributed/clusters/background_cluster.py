@@ -171,15 +171,15 @@ def _start(
 def stop(folder: str | os.PathLike[str] | None = None) -> list[str]:
     """End the workers, then the scheduler; returns the IDs of runs that were unfinished.
 
-    Raises ClusterError if no cluster was started from the folder.
+    Raises ClusterError if no cluster runs from the folder.
     """
     home = cluster_folder(folder)
     if not os.path.isdir(home.path):
-        raise ClusterError(f"no cluster was started from {home.path}")
+        raise ClusterError(f"no cluster runs from the folder {home.path}")
     with home.locked():
         record = home.read()
         if record is None:
-            raise ClusterError(f"no cluster was started from {home.path}")
+            raise ClusterError(f"no cluster runs from the folder {home.path}")
         home.require_local(record)
         runs = _query_runs(home) if _is_alive(record.scheduler) else []
         _end(record)

@@ -79,7 +79,7 @@ def status(folder: str | os.PathLike[str] | None = None) -> Status:
     home = cluster_folder(folder)
     record = home.read()
     if record is None:
-        return Status(home.path, "stopped", "no cluster was started from this folder")
+        return Status(home.path, "stopped", "no cluster runs from this folder")
     known = Status(
         home.path,
         record.state,

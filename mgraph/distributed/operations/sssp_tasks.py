@@ -42,6 +42,7 @@ BATCHES_PER_THREAD = 4
 # On a GPU: searches per task without and with written results, and tasks per thread with them.
 # See shortest_paths/BENCHMARKS.md.
 GPU_BATCH, GPU_BATCH_WRITTEN, GPU_TASKS_WRITTEN = 16, 4, 2
+CPU_BATCH_ARCS = 300_000_000  # of a task's searches together: half a minute of a core
 MAX_ROWS = 1 << 27  # per part
 BYTES_PER_ROW = 64  # distances, predecessors and their encoding
 _ROW_GROUP = 1 << 22  # large, since a worker's threads share one interpreter
@@ -238,8 +239,9 @@ def hash_sources(sources: Sequence[int]) -> str:
 def choose_batch_size(facts: GraphFacts, sources: int, cluster: Cluster, has_output: bool) -> int:
     """Choose the sources per task: a few tasks per thread, if a batch fits each worker's memory.
 
-    A GPU does many searches of a task side by side, so its tasks are larger, as long as each thread
-    has one task or, where results are written, two.
+    On cores a task takes no more than half a minute or so, since progress is counted in tasks, and
+    an interruption loses those that run. A GPU does many searches of a task side by side, so its
+    tasks are larger, as long as each thread has one task or, where results are written, two.
     """
     from mgraph.shortest_paths.near_far_gpu import best_concurrency
 
@@ -261,4 +263,6 @@ def choose_batch_size(facts: GraphFacts, sources: int, cluster: Cluster, has_out
             best = max(GPU_BATCH, best_concurrency(facts.n, facts.num_arcs))
         tasks = cluster.threads * (GPU_TASKS_WRITTEN if has_output else 1)
         size = max(size, min(best, -(-sources // tasks)))
+    else:
+        size = min(size, CPU_BATCH_ARCS // max(facts.num_arcs, 1))
     return max(1, min(size, max_sources))
