@@ -86,8 +86,9 @@ def _describe_operations(events: list[dict[str, Any]], done: dict[str, int]) -> 
     for name, operation in list(operations.items())[-10:]:
         size = operation.get("parts")  # of a file, so of any type
         parts = pluralize(size, "part") if isinstance(size, int) else "? parts"
-        if operation.get("state") == "running" and name in done:
-            parts = f"{done[name]} of {parts}"
+        finished = done.get(name) if operation.get("state") == "running" else operation.get("done")
+        if isinstance(finished, int) and finished != size:
+            parts = f"{finished:,} of {parts}"
         error = f": {operation['error']}" if operation.get("error") else ""
         lines.append(f"{operation.get('verb')}: {parts}, {operation.get('state')}{error}")
     return lines

@@ -248,6 +248,9 @@ def test_what_a_run_does():
               event("b", "failed", error="no room"), event("c", "running", parts=7)]  # fmt: skip
     lines = ["generate: 16 parts, lost", "generate: 13 parts, failed: no room"]
     assert operations(events, {"c": 3}) == [*lines, "generate: 3 of 7 parts, running"]
+    stopped = [*events, event("c", "cancelled", done=0), event("d", "finished", parts=4, done=4)]
+    ends = ["generate: 0 of 7 parts, cancelled", "generate: 4 parts, finished"]
+    assert operations(stopped, {"c": 3}) == [*lines, *ends]
     ended = [*events, {"event": "run", "state": "lost"}]
     assert operations(ended, {}) == [*lines, "generate: 7 parts, lost"]
 

@@ -210,7 +210,7 @@ def _finished_batches(
     def note() -> str:
         return f", {compilation.NOTICE}" if compiling else ""
 
-    with _reporting(cluster, futures, verb, total, unit), timings.step(timings.WAITING):
+    with _reporting(cluster, futures, verb, total, unit, counted), timings.step(timings.WAITING):
         try:
             with Progress(
                 verb, total, len(sizes), progress, unit, read_partial_counts, note
@@ -273,9 +273,12 @@ def _raise_or_retry(future: Any, verb: str) -> None:
 
 @contextlib.contextmanager
 def _reporting(
-    cluster: Cluster, futures: dict[int, Any], verb: str, size: int, unit: str
+    cluster: Cluster, futures: dict[int, Any], verb: str, size: int, unit: str, done: set[int]
 ) -> Iterator[None]:
-    """Report the start and the end of an operation to the scheduler and the run's folder."""
+    """Report the start and the end of an operation to the scheduler and the run's folder.
+
+    done: the parts that are finished, filled while it runs.
+    """
     operation = _operation_name(futures)
     identity = {"operation": operation, "verb": verb}
 
@@ -290,12 +293,12 @@ def _reporting(
     try:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
-        report("cancelled", error=None)
+        report("cancelled", error=None, done=len(done))
         raise
     except BaseException as error:
-        report("failed", error=str(error) or type(error).__name__)
+        report("failed", error=str(error) or type(error).__name__, done=len(done))
         raise
-    report("finished", error=None)
+    report("finished", error=None, done=len(done))
 
 
 def _cancel_tasks(client: Any, futures: dict[int, Any]) -> None:
