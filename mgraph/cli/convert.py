@@ -84,7 +84,7 @@ def convert(source: tuple[str, ...], out: str, **options: Any) -> None:
 
     A table, of any number of files, becomes a dataset whose vertices are numbered 0 to n - 1 in the
     ascending order of their ids, over a cluster and beyond its memory. The ids, whole numbers or
-    text, are kept in OUT/vertices-*.parquet, and other commands take and print them.
+    text, are kept in OUT/_vertices-*.parquet, and other commands take and print them.
     """
     location = source[0] if len(source) == 1 else list(source)
     options |= reading_arguments(options)

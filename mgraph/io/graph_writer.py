@@ -226,7 +226,7 @@ def check_vertices_target(
 
     if format_of(text)[0] is None:
         raise UsageError(
-            "vertices_out applies to files; a dataset has its vertices in vertices-*.parquet",
+            "vertices_out applies to files; a dataset has its vertices in _vertices-*.parquet",
             parameter="vertices_out",
         )
     node_list.check_ending(ending_of(vertices_out))

@@ -20,7 +20,7 @@ from mgraph.io.record_fields import OtherVersionError, check_version, read_recor
 
 NAME = "_manifest.json"
 PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of mgraph; no other file may be replaced
-VERTICES_NAME = re.compile(r"vertices-\d{5,}\.parquet")
+VERTICES_NAME = re.compile(r"_?vertices-\d{5,}\.parquet")  # without _: by earlier mgraphs
 FORMAT, VERSION = "mgraph edge list", 1
 _KEYS = {"num_edges": "m"}  # fields that the file calls by another name
 # No array's size in bytes overflows.
@@ -34,8 +34,8 @@ def part_name(index: int) -> str:
 
 
 def vertices_name(index: int) -> str:
-    """Return the name of a file of vertices: ``vertices-00000.parquet`` is the first."""
-    return f"vertices-{index:05d}.parquet"
+    """Return the name of a file of vertices, which readers of the folder pass over."""
+    return f"_vertices-{index:05d}.parquet"
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def _vertices_from_json(content: Any, n: int) -> VertexTable:
     if len(table.files) != len(table.rows) or sum(table.rows) != n:
         raise ValueError(f"its files of vertices do not hold {n:,} vertices")
     if not all(map(VERTICES_NAME.fullmatch, table.files)):
-        raise ValueError("its files of vertices must be named vertices-00000.parquet and so on")
+        raise ValueError("its files of vertices must be named _vertices-00000.parquet and so on")
     if len(set(table.files)) < len(table.files):
         raise ValueError("it names a file of vertices twice")
     return replace(table, attributes=tuple(map(untrusted.printable, table.attributes)))

@@ -1,4 +1,4 @@
-"""The vertices' own ids beside a dataset: ``vertices-*.parquet`` with ``vertex, id[, attributes]``.
+"""The vertices' own ids beside a dataset: ``_vertices-*.parquet``, ``vertex, id[, attributes]``.
 
 Row v of all files together is vertex v. Ids mostly ascend (``tables.id_columns`` has the rule), so
 that the vertex of an id is found by the statistics of row groups and one row group that is read.

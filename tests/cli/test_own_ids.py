@@ -63,7 +63,7 @@ def read(folder, pattern="part-*.parquet"):
 
 def test_the_dataset(extract, capsys):
     folder, graph = extract
-    vertices = read(folder / "roads", "vertices-*.parquet")
+    vertices = read(folder / "roads", "_vertices-*.parquet")
     assert vertices.column_names == ["vertex", "id", "lat", "lon"]
     assert vertices["id"].to_pylist() == sorted(graph.nodes)
     parts = read(folder / "roads")

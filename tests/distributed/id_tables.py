@@ -11,7 +11,7 @@ from mgraph.io.dataset import EdgeDataset
 
 def read_ids(out):
     """The ids of all vertices, in the order of their numbers."""
-    files = sorted(out.glob("vertices-*.parquet"))
+    files = sorted(out.glob("_vertices-*.parquet"))
     table = pa.concat_tables([pq.read_table(file) for file in files])
     assert table["vertex"].to_pylist() == list(range(len(table)))
     return table["id"].to_pylist()

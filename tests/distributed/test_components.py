@@ -170,7 +170,7 @@ def test_own_ids_and_their_attributes(tmp_path, in_process):
     groups = {frozenset(r["vertex"] for r in rows if r["component"] == c)
               for c in {r["component"] for r in rows}}  # fmt: skip
     assert groups == {frozenset({"ann", "bob", "cid"}), frozenset({"dan", "eve"})}
-    vertices = pq.read_table(tmp_path / "l" / "vertices-00000.parquet").to_pandas()
+    vertices = pq.read_table(tmp_path / "l" / "_vertices-00000.parquet").to_pandas()
     assert dict(zip(vertices.id, vertices.age, strict=True)) == {"ann": 1, "bob": 2, "cid": 3}
     notes = pq.read_table(tmp_path / "l" / "part-00000.parquet").column("note").to_pylist()
     assert sorted(notes) == ["x", "y"]

@@ -142,7 +142,7 @@ def test_a_table_of_vertices(tmp_path, convert, kind):
     })  # fmt: skip
     pq.write_table(table, tmp_path / "v.parquet")
     convert(tmp_path / "a.parquet", tmp_path / "g", vertices=tmp_path / "v.parquet", vertex_id="Id")
-    files = sorted((tmp_path / "g").glob("vertices-*"))
+    files = sorted((tmp_path / "g").glob("_vertices-*"))
     made = pa.concat_tables([pq.read_table(file) for file in files])
     everyone = sorted({end for edge in edges for end in edge} | set(known))
     assert made["id"].to_pylist() == everyone
@@ -167,7 +167,7 @@ def test_text_vertices_beside_text_edges(tmp_path, convert):
     (tmp_path / "e.csv").write_text("a,b\nb,007\n")
     (tmp_path / "v.csv").write_text("name,x\n007,1.5\na,2.5\n")
     convert(tmp_path / "e.csv", tmp_path / "g", vertices=tmp_path / "v.csv")
-    table = pq.read_table(tmp_path / "g" / "vertices-00000.parquet")
+    table = pq.read_table(tmp_path / "g" / "_vertices-00000.parquet")
     assert table.to_pydict() == {
         "vertex": [0, 1, 2],
         "id": ["007", "a", "b"],

@@ -78,7 +78,8 @@ def generate_by_ranks(model, ranks, threads, seed, cancelled=False, skipped=(), 
     """The endpoints that ranks of the host's memory generate at once, in the order of vertices."""
     vertices = model.n - model.d
     places = [cuppa_gpu.count_places(vertices, rank, ranks) for rank in range(ranks)]
-    shares = [np.full(1 + count * model.d, -1, model.dtype)[1:] for count in places]
+    # One more: NumPy's view of the end of an array begins where the array does.
+    shares = [np.full(2 + count * model.d, -1, model.dtype)[1:] for count in places]
     for rank in skipped:
         shares[rank].base[0] = 0  # it has begun
     table = np.array([share.ctypes.data for share in shares], np.uint64)

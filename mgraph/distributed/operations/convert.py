@@ -150,7 +150,7 @@ def convert(
     -----
     The vertices of a table are numbered 0 to n - 1 in the ascending order of their ids: whole
     numbers as numbers, text by its UTF-8 bytes. So the numbers depend neither on the order of the
-    files nor on the workers. ``vertices-*.parquet`` hold ``vertex`` and ``id``, unless all ids are
+    files nor on the workers. ``_vertices-*.parquet`` hold ``vertex`` and ``id``, unless all ids are
     the numbers already. Tables may be larger than the memory of all workers: some 100 bytes per
     edge of a piece of 2^22 edges are in memory, and 50 bytes per edge in files meanwhile. Other
     formats are converted in memory.
