@@ -11,11 +11,12 @@ from mgraph.core.graph import Graph
 from mgraph.core.rows import tails
 from mgraph.errors import UsageError
 from mgraph.io.as_graph import as_graph
-from mgraph.io.figure import drawing, faint_ink, ink, value_colors
+from mgraph.io.figure import SUFFIXES, drawing, faint_ink, ink, value_colors
 
 MAX_ARCS = 2_000_000  # a layout of more takes many minutes
 MAX_LABELS = 40  # more cover the drawing
 _ROUNDS = 1000
+_FEW_EDGES = 500  # which are drawn stronger
 _RASTERIZED = 1500  # edges or vertices from which on a file holds their picture
 _BY_STRESS = 300  # vertices up to which a layout keeps distances, which takes time n^2
 
@@ -113,6 +114,8 @@ def plot_marks(
     a small tree get; their numbers if None. The rest is as in ``plot_graph``. Raises UsageError, as
     there, and for another graph.
     """
+    if isinstance(graph, str) and graph.lower().endswith(SUFFIXES):
+        raise UsageError(f"pass the name of a figure as file={graph!r}; the graph comes first")
     marked = np.column_stack([_on_cpu(marks.src), _on_cpu(marks.dst)]).astype(np.int64)
     network = None if graph is None else _to_cpu(graph)
     least = int(max(marked.max(initial=-1), np.max(marks.vertices, initial=-1))) + 1
@@ -131,15 +134,20 @@ def plot_marks(
         place[shown] = lay_out(len(shown), ends, seed)
     with drawing(file, ax, size=(8, 7)) as axes:
         if network is not None:
-            faint = {"color": faint_ink(), "lw": 0.4, "alpha": 0.5, "zorder": 1}
-            draw_edges(axes, place, _edges(network), **faint)
+            others = _edges(network)
+            bold = len(others) < _FEW_EDGES
+            faint = {"lw": 0.8, "alpha": 0.9} if bold else {"lw": 0.4, "alpha": 0.5}
+            draw_edges(axes, place, others, color=faint_ink(), zorder=1, **faint)
         draw_edges(axes, place, marked, color="C1", lw=1.8, zorder=2)
         if marks.values is None:
             size = 9 if len(shown) > _BY_STRESS else 16
             axes.scatter(*place[shown].T, s=size, color=faint_ink(), linewidths=0, zorder=3)
         else:
             values = np.asarray(marks.values, float)
-            reached = shown[np.isfinite(values[shown])]
+            is_reached = np.isfinite(values[shown])
+            reached = shown[is_reached]
+            rest = {"s": 12, "facecolor": "none", "edgecolor": faint_ink(), "linewidths": 0.8}
+            axes.scatter(*place[shown[~is_reached]].T, zorder=3, **rest)
             dots = _draw_values(axes, place, values, reached, np.full(n, 18.0), False)
             axes.figure.colorbar(dots, ax=axes, label=marks.name, shrink=0.6)
         large = np.asarray(marks.vertices, np.int64)
@@ -164,10 +172,11 @@ def lay_out(n: int, ends: np.ndarray, seed: int = 1) -> np.ndarray:
         ) from error
     network = igraph.Graph(n, ends)
     igraph.set_random_number_generator(random.Random(seed))
-    if n <= _BY_STRESS:
+    if n <= _BY_STRESS and network.is_connected():  # distances between components are none
         layout = network.layout_kamada_kawai()
     else:
-        layout = network.layout_fruchterman_reingold(niter=_ROUNDS, grid="grid")
+        grid = "grid" if n > _BY_STRESS else "nogrid"
+        layout = network.layout_fruchterman_reingold(niter=_ROUNDS, grid=grid)
     return np.array(layout.coords).reshape(n, 2)
 
 
@@ -213,8 +222,10 @@ def _draw_dense_edges(axes: Any, place: np.ndarray, ends: np.ndarray) -> None:
     """Draw the edges of a graph one by one, so that where many lie it is darker."""
     from matplotlib.collections import LineCollection
 
-    alpha = float(np.clip(3000 / max(len(ends), 1), 0.04, 0.5))
-    style: dict[str, Any] = {"colors": faint_ink(), "linewidths": 0.4, "alpha": alpha, "zorder": 1}
+    alpha = 0.9 if len(ends) < _FEW_EDGES else float(np.clip(3000 / len(ends), 0.04, 0.5))
+    width = 0.8 if len(ends) < _FEW_EDGES else 0.4
+    style: dict[str, Any] = {"colors": faint_ink(), "linewidths": width, "alpha": alpha}
+    style["zorder"] = 1
     lines = LineCollection(list(place[ends]), rasterized=len(ends) > _RASTERIZED, **style)
     axes.add_collection(lines)
 
@@ -234,9 +245,16 @@ def _draw_values(
 
 
 def _write_names(axes: Any, place: Any, vertices: Any, labels: Any) -> None:
+    """Write names beside vertices, such that lines do not strike them through."""
+    from matplotlib.patheffects import withStroke
+
+    around = [withStroke(linewidth=2.5, foreground=axes.get_facecolor())]
     for vertex in vertices:
         name = str(vertex if labels is None else labels[vertex])
-        axes.annotate(name, place[vertex], xytext=(6, 5), textcoords="offset points", zorder=5)
+        axes.annotate(
+            name, place[vertex], xytext=(6, 5), textcoords="offset points", zorder=5,
+            path_effects=around,
+        )  # fmt: skip
 
 
 def _finish(axes: Any, title: str) -> None:

@@ -5,6 +5,7 @@ begin with ``_`` or ``.``.
 """
 
 import json
+import os
 import re
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
@@ -162,6 +163,10 @@ def check_replaceable(folder: Folder, format_name: str = FORMAT) -> None:
 
 def read(folder: Folder) -> Manifest:
     """Read and check a folder's manifest; raise DatasetError if it is missing or damaged."""
+    if folder.address.is_local and os.path.isfile(folder.address.path):
+        raise DatasetError(
+            f"{folder} is a file, and a dataset is a folder; mgraph convert makes one of a file"
+        )
     names = folder.names()
     if names is None:
         raise missing_error(folder.address, "; mgraph generate makes a dataset")

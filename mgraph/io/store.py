@@ -60,7 +60,7 @@ def open_store(address: Address) -> Any:
 def endpoint_of(address: Address) -> str:
     """Return the endpoint of an S3 address, for messages."""
     endpoint = address.options.get("endpoint_override") or configured_endpoint()
-    return endpoint or f"Amazon S3, {address.options.get('region', 'the region of the bucket')}"
+    return endpoint or f"Amazon S3 ({address.options.get('region', 'in the region of the bucket')})"
 
 
 def configured_endpoint() -> str | None:

@@ -173,6 +173,20 @@ def test_text_vertices_beside_text_edges(tmp_path, convert):
         "id": ["007", "a", "b"],
         "x": [1.5, 2.5, None],
     }
+    edges = pq.read_table(tmp_path / "g")  # the files of vertices are passed over
+    assert (edges.num_rows, edges.column_names) == (2, ["src", "dst"])
+
+
+def test_vertices_named_as_by_earlier_mgraphs(tmp_path, convert):
+    (tmp_path / "e.csv").write_text("a,b\nb,007\n")
+    convert(tmp_path / "e.csv", tmp_path / "g")
+    for file in (tmp_path / "g").glob("_vertices-*"):
+        file.rename(file.with_name(file.name[1:]))
+    manifest = tmp_path / "g" / "_manifest.json"
+    manifest.write_text(manifest.read_text().replace('"_vertices-', '"vertices-'))
+    assert mgraph.read_graph(tmp_path / "g", backend="cpu").labels[1] == "a"
+    convert(tmp_path / "e.csv", tmp_path / "g", overwrite=True)
+    assert not [*(tmp_path / "g").glob("vertices-*")]
 
 
 def test_ids_that_are_numbers_already(tmp_path, convert):

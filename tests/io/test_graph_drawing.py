@@ -155,3 +155,12 @@ def test_a_small_graph_has_names_and_its_bar_whole_numbers(small, tmp_path):
     assert [text.get_text() for text in axes.texts] == list("abcde")
     bar = axes.figure.axes[1]
     assert [label.get_text() for label in bar.get_yticklabels()] == ["1", "2"]
+
+
+def test_what_is_not_reached_and_the_names_of_files(small, ax):
+    paths = mgraph.sssp(small, 0, predecessors=True, backend="cpu")
+    paths.plot(small, ax=ax, coordinates=SQUARE)
+    hollow = ax.collections[0]
+    np.testing.assert_array_equal(hollow.get_offsets(), SQUARE[4:])
+    with pytest.raises(UsageError, match=r"pass the name of a figure as file='a\.png'"):
+        paths.plot("a.png")

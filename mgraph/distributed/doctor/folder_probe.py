@@ -19,6 +19,11 @@ REMEDY = (
     "machine, or in an s3:// store"
 )
 
+STORE_REMEDY = (
+    "each worker needs what this process has to reach the store, set where the worker was started: "
+    "credentials and, unless it is Amazon's, AWS_ENDPOINT_URL"
+)
+
 
 class FolderProbe:
     """A small file of the client in a folder, for the length of a ``with`` block."""
@@ -99,7 +104,8 @@ class FolderProbe:
             if failures:
                 first, reason = next(iter(failures.items()))
                 count = f"{len(failures)} of {len(answers)} workers {text}"
-                yield Check("out", FAIL, f"{count}: {first}: {reason}", REMEDY)
+                remedy = REMEDY if self._is_local else STORE_REMEDY
+                yield Check("out", FAIL, f"{count}: {first}: {reason}", remedy)
         if answers and not (unseen_by_workers or write_errors or unseen_by_client):
             free = [out["free"] for out in exchanges.values()]
             minimum = min((count for count in free if count is not None), default=None)
