@@ -34,7 +34,8 @@ _WEIGHTED = _GRAPHS[1:]
 class Recipe(NamedTuple):
     """What a command compiles: its arguments on cores, and the modules whose kernels it launches.
 
-    arguments: command lines in which ``{graph}`` is a graph's folder and ``{out}`` a new one.
+    arguments: command lines in which ``{graph}`` is a graph's folder, ``{out}`` a new one,
+    ``{whole}`` and ``{fractions}`` tables of names with such weights.
     graphs: the types of weights of the graphs that are used.
     """
 
@@ -72,7 +73,12 @@ RECIPES = {
     ),
     "verify": Recipe(("verify {graph} --regenerate 1",), _MODELS, ("plain", "int32")),
     "degrees": Recipe(("degrees {graph}",), ("core.degrees_gpu",), ("plain",)),
-    "info": Recipe(("info {graph} --scan",), ()),
+    "info": Recipe(("info {graph} --scan", "info {fractions}"), ()),
+    "convert": Recipe(
+        ("convert {whole} {out} --symmetrise", "convert {fractions} {out} --symmetrise"),
+        (),
+        ("plain",),
+    ),
     "sssp": Recipe(
         ("sssp {graph} --source 0", "sssp {graph} --random 2 --out {out}"), _BUILDING + _PATHS
     ),
@@ -86,6 +92,7 @@ RECIPES = {
     "steiner": Recipe(
         (
             "steiner {graph} --sample 2:2,6:2 --out {out}",
+            "steiner {graph} --sample 6:4 --method star --out {out}",
             "steiner {graph} --terminals 5,50,500,2500 --improve",
         ),
         _BUILDING + _TREES,
@@ -206,10 +213,15 @@ def _command_jobs(recipes: Sequence[Recipe], folder: str) -> Iterator[_Job]:
     with open(knapsack, "w", encoding="utf-8") as stream:
         stream.write("40 300\n")
         stream.writelines(f"{item % 17 + 1} {item % 23 + 1}\n" for item in range(40))
+    tables = {name: os.path.join(folder, f"{name}.csv") for name in ("whole", "fractions")}
+    for table, unit in zip(tables.values(), (1, 0.5), strict=True):
+        with open(table, "w", encoding="utf-8") as stream:
+            stream.write("src,dst,weight\n")
+            stream.writelines(f"v{i},v{7 * i % 1000},{unit * (i % 9 + 1)}\n" for i in range(1000))
     for recipe in recipes:
         for arguments in recipe.arguments:
             for graph in recipe.graphs if "{graph}" in arguments else recipe.graphs[:1]:
-                values = {"graph": os.path.join(folder, graph), "knapsack": knapsack}
+                values = {"graph": os.path.join(folder, graph), "knapsack": knapsack, **tables}
                 out = tempfile.mkdtemp(dir=folder) + "/out"
                 words = [word.format(out=out, **values) for word in arguments.split()]
                 yield _Job(arguments.split()[0], arguments=words)
@@ -257,4 +269,4 @@ def _run(job: _Job) -> str | None:
 
 def _options(verb: str) -> list[str]:
     """Return a command's options to be quiet and to compute on cores."""
-    return [] if verb == "info" else ["-q", "--backend", "cpu"]
+    return {"info": [], "convert": ["-q"]}.get(verb, ["-q", "--backend", "cpu"])

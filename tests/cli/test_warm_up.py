@@ -40,7 +40,7 @@ def run(tmp_path):
 
 
 def test_every_command_that_computes_has_a_recipe():
-    asking = {*SECTIONS["Make and check graphs"], *SECTIONS["Ask questions"]} - {"convert"}
+    asking = {*SECTIONS["Make and check graphs"], *SECTIONS["Ask questions"]}
     assert set(warm_up.RECIPES) == asking <= set(VERBS)
     for recipe in warm_up.RECIPES.values():
         assert set(recipe.graphs) <= {"plain", *WEIGHT_DTYPES}
@@ -57,9 +57,11 @@ def test_a_command_compiles_nothing_after_its_warm_up(run, tmp_path):
     assert "compiling" in steps
     (tmp_path / "caches").rename(tmp_path / "old")
 
-    text, _ = run("warm-up", "verify", "degrees")
+    text, _ = run("warm-up", "verify", "degrees", "convert")
     assert "compiling" not in text
-    for command in (cold, ["degrees", "g", "-q", "--backend", "cpu"]):
+    (tmp_path / "e.csv").write_text("source,target,weight\nOslo,Roma,2.5\nRoma,Wien,1\n")
+    convert = ["convert", "e.csv", "e", "-q", "--symmetrise"]
+    for command in (cold, ["degrees", "g", "-q", "--backend", "cpu"], convert):
         _, steps = run(*command)
         assert "loading code" in steps
         assert "compiling" not in steps
