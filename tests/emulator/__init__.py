@@ -24,6 +24,7 @@ from mgraph.cuda.source import headers
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mgraph-tests"
 COMPILER = shutil.which("g++")
+FLAGS = os.environ.get("EMULATOR_CXXFLAGS", "").split()  # further ones: CONTRIBUTING.md
 ENDS = {1: "all threads wait for each other", 2: "threads go on for ever",
         3: "writes beyond its shared memory"}  # fmt: skip
 
@@ -133,7 +134,7 @@ def _compiled(level, kind, text, suffix, program, *objects):
 
     The name in the cache is of the contents alone, so all worktrees share it.
     """
-    parts = [text, level, kind, *(built.name for built in objects)]
+    parts = [text, level, kind, *FLAGS, *(built.name for built in objects)]
     key = b"\0".join([*(part.encode() for part in parts), *_dependencies()])
     library = CACHE / f"{hashlib.sha256(key).hexdigest()[:32]}{suffix}"
     if not library.exists():
@@ -142,7 +143,7 @@ def _compiled(level, kind, text, suffix, program, *objects):
             source = Path(folder) / "kernel.cpp"
             source.write_text(program(text))
             made = source.with_suffix(suffix)
-            options = ["-std=c++17", level, "-w", "-fPIC", "-fvisibility=hidden", kind]
+            options = ["-std=c++17", level, "-w", "-fPIC", "-fvisibility=hidden", kind, *FLAGS]
             subprocess.run(
                 [COMPILER, *options, f"-I{HERE}", "-o", made, source, *objects],
                 check=True, capture_output=True, text=True,
