@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mgraph
-from mgraph import DatasetError, UsageError
+from mgraph import DatasetError, UsageError, compilation
 from mgraph.io import address
 from mgraph.io.address import parse
 from mgraph.io.folder import Folder
@@ -279,7 +279,7 @@ def test_a_name_that_is_not_utf_8_ends_a_command_in_one_sentence(tmp_path, argum
     said = done.stderr.decode()
     assert done.returncode == 2, said
     assert said.startswith("mgraph: The name 'caf\\xe9' is not UTF-8")
-    assert [line for line in said.splitlines() if "compiling (once" not in line] == [
+    assert [line for line in said.splitlines() if compilation.NOTICE not in line] == [
         said.splitlines()[0]
     ]
     assert not os.listdir(tmp_path)
