@@ -61,6 +61,7 @@ def test_an_operation_s_figures_are_shown(watched, tmp_path):
     )
     (operation,) = found["operations"]
     assert operation["verb"] == "generate"
+    assert operation["folder"] == str(tmp_path / "g")
     assert operation["state"] == "finished"
     assert (operation["done"], operation["parts"], operation["size"]) == (6, 6, SMALL.num_edges)
     assert operation["left"] is None

@@ -21,7 +21,8 @@ def test_ended_jobs_are_bounded_and_running_ones_are_kept():
         clock[0] += 1
         name, run = f"mgraph-generate-{index}", f"run-{index}"
         jobs.receive({"operation": name, "verb": "generate", "state": "running", "parts": 48,
-                   "size": 96_000_000, "unit": "edges", "run": run, "client": "c"})  # fmt: skip
+                   "size": 96_000_000, "unit": "edges", "run": run, "folder": "/data/g",
+                   "client": "c"})  # fmt: skip
         jobs.receive({"run": run, "state": "running", "script": "generate_graph.py", "attempt": 1})
         for part in range(48):
             jobs.record_part(name, part, failed=False)
@@ -37,6 +38,7 @@ def test_ended_jobs_are_bounded_and_running_ones_are_kept():
     rows = jobs.rows(clock[0])
     assert [row["state"] for row in rows["operations"][:11]] == ["running"] * 10 + ["failed"]
     assert rows["operations"][10]["name"] == "mgraph-generate-999"
+    assert rows["operations"][10]["folder"] == "/data/g"
     assert len(json.dumps(rows)) < 200_000
 
 

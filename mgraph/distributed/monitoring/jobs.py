@@ -43,9 +43,10 @@ def _text(value: Any, length: int = TEXT_LENGTH) -> str | None:
 class Operation:
     """Many tasks of one name; times are in seconds since 1970.
 
-    parts, size: the totals; unit: the unit of the size. announced: whether an event said that it
-    began. has_failed_task: whether one of its tasks failed. done: the parts that are finished, of
-    which only the number is kept after the end (done_parts). last_seen: when it last had tasks.
+    folder: what is written, or else read. parts, size: the totals; unit: the unit of the size.
+    announced: whether an event said that it began. has_failed_task: whether one of its tasks
+    failed. done: the parts that are finished, of which only the number is kept after the end
+    (done_parts). last_seen: when it last had tasks.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Operation:
     size: int = 0
     unit: str = "parts"
     run: str | None = None
+    folder: str | None = None
     client: str | None = None
     announced: bool = False
     has_failed_task: bool = False
@@ -69,19 +71,21 @@ class Operation:
         """Return the page's row. share: of the parts; rate: units per second; left: seconds."""
         done = len(self.done) or self.done_parts
         seconds = max((self.ended or now) - self.began, 1e-3)
-        share = min(done / self.parts, 1.0) if self.parts else None
-        size = self.size if self.unit != "parts" else self.parts
+        parts = self.parts or (done if self.state == "finished" else 0)
+        share = min(done / parts, 1.0) if parts else None
+        size = self.size if self.unit != "parts" else parts
         rate = size * share / seconds if share else None
         left = seconds / share - seconds if share and self.state == "running" else None
         return {
             "name": self.name,
             "verb": self.verb,
             "run": self.run,
+            "folder": self.folder,
             "state": self.state,
             "began": round(self.began, 1),
             "seconds": round(seconds, 1),
             "done": done,
-            "parts": self.parts,
+            "parts": parts,
             "share": None if share is None else rounded(share),
             "unit": self.unit,
             "size": size,
@@ -190,6 +194,7 @@ class Jobs:
             operation.size = _count(event.get("size"))
             operation.unit = _text(event.get("unit")) or "parts"
             operation.run = _text(event.get("run"))
+            operation.folder = _text(event.get("folder"), PATH_LENGTH)
             operation.client = _text(event.get("client"))
         elif name in self.operations:
             self._end(self.operations[name], state, _text(event.get("error"), ERROR_LENGTH))

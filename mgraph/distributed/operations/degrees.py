@@ -224,6 +224,11 @@ class DegreesOperation(Operation):
         self.dataset = EdgeDataset(location)
         self.edges = self.dataset.num_edges
 
+    @property
+    def subject(self) -> str:
+        """The dataset."""
+        return self.dataset.location
+
     def work(self, run: Run) -> Work:
         """Return one task per group of files and, unless edges are few, per slice."""
         dataset = self.dataset

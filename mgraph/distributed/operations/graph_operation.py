@@ -209,6 +209,11 @@ class GraphOperation(BatchOperation):
             self.identity = self.identity._replace(name=name)
         self.edges = self.identity.edges or None  # unknown of a graph file
 
+    @property
+    def subject(self) -> str:
+        """The output folder, or else the graph."""
+        return self.location or self.graph
+
     def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
         """Return the existing output, and refuse parts of another graph."""
         existing = super().look(intent, read)

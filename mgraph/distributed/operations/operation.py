@@ -33,6 +33,7 @@ from mgraph.distributed.operations.resume import (
     read_footers,
 )
 from mgraph.distributed.operations.tasks import run_parts
+from mgraph.distributed.protocol import run_context
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.distributed.protocol.work_time import WorkTime, report_steps
 from mgraph.io import manifest as manifests
@@ -122,6 +123,11 @@ class Operation(abc.ABC):
     def location(self) -> str | None:
         """The address of the output folder, if there is one."""
         return None if self.folder is None else self.folder.location
+
+    @property
+    def subject(self) -> str | None:
+        """The folder by which people know what is done."""
+        return self.location
 
     def request(self) -> dict[str, Any]:
         """All that the output depends on: a restarted workflow resumes an equal request."""
@@ -225,6 +231,7 @@ class Operation(abc.ABC):
     def run(self, cluster: ClusterLike, progress: TextIO | None) -> Outcome:
         """Do it, on an open cluster or on one that is opened for it."""
         with ExitStack() as stack:
+            stack.enter_context(run_context.about(self.subject))
             existing = stack.enter_context(self.claimed())
             self.adopt(existing)
             if self.is_finished(existing):

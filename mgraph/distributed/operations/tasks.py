@@ -289,7 +289,8 @@ def _reporting(
             cluster.client.log_event(TOPIC, event | {"client": cluster.client.id})
 
     parts = len(futures)
-    report("running", parts=parts, size=size, unit=unit, run=run_context.current_run(), error=None)
+    who = {"run": run_context.current_run(), "folder": run_context.subject()}
+    report("running", parts=parts, size=size, unit=unit, error=None, **who)
     try:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

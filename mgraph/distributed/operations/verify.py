@@ -195,6 +195,11 @@ class VerifyOperation(Operation):
             backend = resolve_backend(model, backend)
         super().__init__(backend=backend, threaded=bool(model and model.stores_endpoints))
 
+    @property
+    def subject(self) -> str:
+        """The dataset."""
+        return self.dataset.location
+
     def hold(self, run: Run) -> AbstractContextManager[str] | None:
         """Hold the endpoints, if parts are generated again by a method that makes them all."""
         model = self.regenerated_model

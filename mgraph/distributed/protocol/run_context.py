@@ -5,13 +5,15 @@ attempt had begun is then resumed instead of begun again, so that nothing is com
 """
 
 import contextlib
+import contextvars
 import functools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from mgraph.core import canonical
-from mgraph.errors import MgraphError, UsageError
+from mgraph.errors import MgraphError, UsageError, without_secrets
 from mgraph.io import ownership, untrusted
 from mgraph.io.folder import Folder
 from mgraph.io.run_folder import RunFolder
@@ -20,6 +22,24 @@ FOLDER, ATTEMPT = "MGRAPH_RUN_FOLDER", "MGRAPH_RUN_ATTEMPT"  # in the workflow's
 BEGUN = "begun.json"
 RUN_ANNOTATION = "mgraph_run"  # of each task of a run
 RUN_KEY = "mgraph-run-"  # the key of a driver's task is this, followed by the run's ID
+
+
+_subject: contextvars.ContextVar[str | None] = contextvars.ContextVar("subject", default=None)
+
+
+@contextlib.contextmanager
+def about(location: str | None) -> Iterator[None]:
+    """Name the folder that an operation of the block writes, or else reads."""
+    token = _subject.set(None if location is None else without_secrets(location))
+    try:
+        yield
+    finally:
+        _subject.reset(token)
+
+
+def subject() -> str | None:
+    """Return the folder of the operation that is running, without secrets."""
+    return _subject.get()
 
 
 @functools.cache
