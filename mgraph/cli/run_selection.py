@@ -15,7 +15,7 @@ from mgraph.cli.options import (
     scheduler_options,
 )
 from mgraph.core.formatting import escape
-from mgraph.errors import ClusterError, UsageError
+from mgraph.errors import ClusterError, ConnectionLostError, UsageError
 
 MAX_LISTED = 5  # unreadable runs, each by name
 
@@ -110,9 +110,11 @@ _ENDS = {"failed": "failed", "cancelled": "was cancelled", "lost": "is lost"}
 
 
 def exit_status_of(record: Any) -> int:
-    """Return the exit status of a command that waited for a run: the script's, or 1."""
+    """Return the exit status of a command that waited for a run: the script's, or 1 or 75."""
     if record.state == "finished":
         return 0
+    if record.state == "lost":
+        return ConnectionLostError.exit_status
     if not record.status:
         return 1
     return int(record.status) if record.status > 0 else 128 - record.status  # of a signal

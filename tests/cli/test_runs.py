@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import dask
 import pytest
 
 import mgraph
 from mgraph.cli.main import main
+from mgraph.cli.run_selection import exit_status_of
 from mgraph.cli.runs import _describe_operations as operations
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord
@@ -253,6 +255,15 @@ def test_what_a_run_does():
     assert operations(stopped, {"c": 3}) == [*lines, *ends]
     ended = [*events, {"event": "run", "state": "lost"}]
     assert operations(ended, {}) == [*lines, "generate: 7 parts, lost"]
+
+
+@pytest.mark.parametrize(
+    ("state", "of_script", "expected"),
+    [("finished", 0, 0), ("failed", 3, 3), ("failed", -9, 137), ("failed", None, 1),
+     ("cancelled", None, 1), ("lost", None, 75)],
+)  # fmt: skip
+def test_the_status_of_who_waits(state, of_script, expected):
+    assert exit_status_of(SimpleNamespace(state=state, status=of_script)) == expected
 
 
 def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler, run):
