@@ -291,9 +291,9 @@ def peek_edges(location: str) -> int | None:
 
 def describe_early_end(reached: list[bool]) -> str:
     """Say where a search ended that had targets; reached: whether each of them is."""
-    return f" up to the {'targets' if len(reached) > 1 else 'target'}" * (
-        any(reached) and all(reached)
-    )
+    if not reached or not all(reached):
+        return ""
+    return " up to the targets" if len(reached) > 1 else " up to the target"
 
 
 def describe_vertex(graph: Any, vertex: int, ids: Ids) -> str:

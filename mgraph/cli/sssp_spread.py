@@ -92,8 +92,8 @@ def search(location: str, source_name: str, options: dict[str, Any], reason: str
                 predecessors=options["path"], progress=progress,
             )  # fmt: skip
             named = _Named(dataset.ids)
-            lengths = list(paths.lengths(targets)) if targets else []
             infinity = infinity_of(graph.length_dtype)
+            lengths = paths.lengths(targets).tolist() if targets else []
             ended = describe_early_end([length != infinity for length in lengths])
             click.echo(
                 f"source {describe_vertex(named, source, options['ids'])}: "
@@ -103,7 +103,9 @@ def search(location: str, source_name: str, options: dict[str, Any], reason: str
                 f"{format_quantity(graph.num_arcs / paths.seconds)} arcs/s; "
                 f"{format_total_time(total_watch.total, total_watch.compiling)}"
             )
-            _print_targets(paths, named, list(zip(targets, lengths, strict=True)), options)
+            for target, distance in zip(targets, lengths, strict=True):
+                is_reached = distance != infinity
+                _print_target(paths, named, target, distance if is_reached else None, options)
     return True
 
 
@@ -114,19 +116,14 @@ class _Named:
         self.labels = labels
 
 
-def _print_targets(
-    paths: Any, named: _Named, lengths: list[tuple[int, Any]], options: dict[str, Any]
+def _print_target(
+    paths: Any, named: _Named, target: int, distance: Any, options: dict[str, Any]
 ) -> None:
-    from mgraph.shortest_paths.problem import infinity_of
-
-    dtype = paths.graph.length_dtype
-    infinity, digits = infinity_of(dtype), digits_of(dtype)
-    for target, distance in lengths:
-        is_reached = distance != infinity
-        length = f"at {format_sum(distance.item(), digits)}" if is_reached else "not reached"
-        click.echo(f"target {describe_vertex(named, target, options['ids'])}: {length}")
-        if options["path"] and is_reached:
-            path = paths.path(target)
-            for vertex, at in zip(path.vertices.tolist(), path.distance.tolist(), strict=True):
-                name = describe_vertex(named, vertex, options["ids"])
-                click.echo(f"  {name}: at {format_sum(at, digits)}")
+    """Print a target's distance, None if it is not reached, and perhaps the path to it."""
+    digits, ids = digits_of(paths.graph.length_dtype), options["ids"]
+    length = "not reached" if distance is None else f"at {format_sum(distance, digits)}"
+    click.echo(f"target {describe_vertex(named, target, ids)}: {length}")
+    if options["path"] and distance is not None:
+        path = paths.path(target)
+        for vertex, at in zip(path.vertices.tolist(), path.distance.tolist(), strict=True):
+            click.echo(f"  {describe_vertex(named, vertex, ids)}: at {format_sum(at, digits)}")

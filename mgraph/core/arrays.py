@@ -62,7 +62,7 @@ def checked_vertices(name: str, vertices: Any, n: int) -> np.ndarray:
         raise _names_error(name)
     array = as_array(name, vertices, ordered=False)
     array = np.atleast_1d(array.get() if on_gpu(array) else array)
-    if array.size and all(isinstance(one, str) for one in array.flat[:8]):
+    if array.dtype.kind in "UO" and any(isinstance(one, str) for one in array.flat):
         raise _names_error(name)
     are_integers = array.dtype.kind in "iu" or all(map(_is_integer, array.flat))
     if array.ndim != 1 or not are_integers:

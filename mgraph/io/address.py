@@ -68,10 +68,10 @@ def parse(location: Any) -> Address:
     try:
         text = os.fsdecode(os.fspath(location))
     except TypeError:
-        remedy = "mgraph.write_graph writes a graph to one" * hasattr(location, "indptr")
+        remedy = "; mgraph.write_graph writes a graph to one" if hasattr(location, "indptr") else ""
         raise UsageError(
             f"An address must be a path or text, such as 'graph' or 's3://bucket/graph' (got "
-            f"{type(location).__name__}){'; ' * bool(remedy)}{remedy}."
+            f"{type(location).__name__}){remedy}."
         ) from None
     _check_text(text)
     if not text.strip():

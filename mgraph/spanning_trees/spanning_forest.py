@@ -129,10 +129,9 @@ class SpanningForest:
         UsageError
             If matplotlib is not installed, or igraph without coordinates; or for another graph.
         """
-        options: dict[str, Any] = {"ax": ax, "coordinates": coordinates, "seed": seed}
-        options |= {"title": title or repr(self)[len("SpanningForest(") : -1]}
-        options["labels"] = self.labels
-        return plot_marks(graph, Marks(self.src, self.dst), file, n=self.n, **options)
+        options = {"ax": ax, "coordinates": coordinates, "seed": seed, "labels": self.labels}
+        title = title or repr(self)[len("SpanningForest(") : -1]
+        return plot_marks(graph, Marks(self.src, self.dst), file, n=self.n, title=title, **options)
 
     def to_graph(self, weighted: bool = True) -> Graph:
         """The forest as an undirected graph of the same vertices, on the same backend.

@@ -165,9 +165,8 @@ class SteinerTree:
         UsageError
             If matplotlib is not installed, or igraph without coordinates; or for another graph.
         """
-        options: dict[str, Any] = {"ax": ax, "coordinates": coordinates, "seed": seed}
+        options = {"ax": ax, "coordinates": coordinates, "seed": seed, "labels": self.labels}
         marks = Marks(self.src, self.dst, self.terminals)
-        options["labels"] = self.labels
         return plot_marks(graph, marks, file, title=title or str(self), **options)
 
     def to_networkx(self) -> Any:

@@ -36,7 +36,7 @@ def scheduler_of(value: Any) -> FoundScheduler | None:
     else:
         return None
     if not (is_open and address):
-        raise UsageError(f"`cluster` is a {type(value).__name__} of Dask that is not running")
+        raise UsageError(f"a {type(value).__name__} of Dask that is not running has no workers")
     return FoundScheduler(address, value.security)
 
 

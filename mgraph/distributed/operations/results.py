@@ -46,7 +46,7 @@ def _short(value: Any) -> str:
     """Return a field as text; of records their number, of a graph's description its size."""
     if isinstance(value, tuple) and value and all(map(dataclasses.is_dataclass, value)):
         return f"<{pluralize(len(value), 'record')}>"
-    if hasattr(value, "n"):
-        edges = f"{value.num_arcs:,} arcs" if hasattr(value, "num_arcs") else ""
-        return f"<{value.n:,} vertices, {edges or f'{value.num_edges:,} edges'}>"
+    for name, noun in (("num_arcs", "arcs"), ("num_edges", "edges")):
+        if hasattr(value, name):
+            return f"<{value.n:,} vertices, {getattr(value, name):,} {noun}>"
     return f"{value:.3g}" if isinstance(value, float) else repr(value)
