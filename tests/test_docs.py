@@ -33,6 +33,10 @@ SMALLER = {
 }
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PRINTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
+WRITTEN = re.compile(
+    r'(?:mgraph\.generate\(|write_graph\(\w+, |_dataset\("\w+", |Path\(|open\(|\.write\(|'
+    r'largest=|file=|out=)"([\w.-]+)"'
+)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#([\w.-]+))?\)")
 
 
@@ -137,6 +141,28 @@ def test_a_page_can_be_typed(page, home, capfd, cluster):
         assert "Traceback" not in err, f"{text}\n{err}"
         for expected in PRINTED.findall(text):
             assert expected in out.splitlines(), f"{text}\n{out}"
+
+
+def written(page):
+    """The names of files and folders that a page's commands and blocks write."""
+    for language, text in steps(page):
+        if language == "python":
+            yield from WRITTEN.findall(text)
+            continue
+        words = shlex.split(text)
+        options = ("--out", "--largest", "--plot", "--vertices-out", "--timings-json")
+        places = {("mgraph", "generate"): [2], ("mgraph", "convert"): [3]}.get(tuple(words[:2]), [])
+        places += [place + 1 for place, word in enumerate(words) if word in options]
+        yield from (words[place] for place in places)
+
+
+def test_pages_can_be_typed_in_one_folder():
+    """What one page writes, another does not need to be absent, or read in place of its own."""
+    owners = {}
+    for page in PAGES:
+        for name in written(page):
+            assert owners.setdefault(name, page) == page, f"{name}: {owners[name]} and {page}"
+    assert len(owners) > 40
 
 
 def test_the_readme_is_short_and_shows_what_is_promised():
