@@ -99,23 +99,28 @@ def test_queries_and_running_searches_are_shown(watched, tmp_path):
     levels, runs = set(), []
     options = {"method": "self_tuning", "set_point": 2048, "random": 24, "batch": 1}
 
+    charted = threading.Event()
+
     def search():
-        # Until a sample falls into a search.
-        while not any(now for _, now in list(levels)) and len(runs) < 100:
+        # Until a heartbeat and a sample of the charts fall into a search.
+        while not (charted.is_set() and any(now for _, now in list(levels))) and len(runs) < 100:
             runs.append(mgraph.sssp_many(tmp_path / "g", cluster=watched, progress=None, **options))
 
     searching = threading.Thread(target=search)
     searching.start()
     while searching.is_alive():
-        rows = data(watched)["workers"]
+        found = data(watched)
+        rows = found["workers"]
         levels |= {(row["set_point"], row["parallelism"]) for row in rows if row["set_point"]}
+        if "set_point" in found["history"]:
+            charted.set()
         time.sleep(0.05)
     searching.join()
     assert {point for point, _ in levels} == {2048}
     assert any(now for _, now in levels)
     queries = 24 * len(runs)
-    found = until(lambda: data(watched), lambda figures: figures["totals"]["queries"] == queries)
-    assert "set_point" in found["history"]
+    until(lambda: data(watched), lambda figures: figures["totals"]["queries"] == queries)
+    assert charted.is_set()
     until(
         lambda: data(watched),
         lambda figures: not any(row["set_point"] for row in figures["workers"]),

@@ -42,6 +42,27 @@ def test_ended_jobs_are_bounded_and_running_ones_are_kept():
     assert len(json.dumps(rows)) < 200_000
 
 
+def test_what_running_parts_have_counted_is_progress():
+    clock = [0.0]
+    jobs = jobs_at(clock)
+    event = {"verb": "sssp", "state": "running", "parts": 4, "size": 400}
+    jobs.receive(event | {"operation": "mgraph-sssp-1", "unit": "arcs"})
+    jobs.receive(event | {"operation": "mgraph-sssp-2", "unit": "queries"})
+    clock[0] = 10.0
+    counts = [("mgraph-sssp-1", 0, 30), ("mgraph-sssp-1", 1, 1000), ("mgraph-sssp-2", 0, 50)]
+    jobs.record_counts([*counts, ("mgraph-gone-1", 0, 7)])
+    other, row = jobs.rows(clock[0])["operations"]
+    assert (row["done"], row["share"], row["rate"]) == (0, 0.325, 13.0)  # at most a part's size
+    assert abs(row["left"] - (10 / 0.325 - 10)) < 0.01
+    assert (other["share"], jobs.progress()) == (0, 0)
+    jobs.record_part("mgraph-sssp-1", 1, failed=False)
+    jobs.record_counts(counts)  # of the last heartbeat, before the part was finished
+    _, row = jobs.rows(clock[0])["operations"]
+    assert (row["done"], row["share"]) == (1, 0.325)
+    jobs.record_counts([])
+    assert jobs.rows(clock[0])["operations"][1]["share"] == 0.25
+
+
 def test_jobs_that_vanish_are_lost_after_a_while():
     clock = [0.0]
     jobs = jobs_at(clock)

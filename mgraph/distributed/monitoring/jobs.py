@@ -16,6 +16,7 @@ from mgraph.distributed.protocol.run_context import RUN_KEY
 
 MAX_ENDED = 200
 STALE_SECONDS = 60.0  # without a task, before an operation or a run counts as ended
+COUNTED = ("edges", "arcs")  # units of sizes that tasks count as they go
 END_STATES = ("finished", "failed", "cancelled", "lost")
 TEXT_LENGTH = 200  # of a name
 ERROR_LENGTH = 500
@@ -46,7 +47,8 @@ class Operation:
     folder: what is written, or else read. parts, size: the totals; unit: the unit of the size.
     announced: whether an event said that it began. has_failed_task: whether one of its tasks
     failed. done: the parts that are finished, of which only the number is kept after the end
-    (done_parts). last_seen: when it last had tasks.
+    (done_parts). under_way: how many parts of mean size the unfinished ones have counted.
+    last_seen: when it last had tasks.
     """
 
     name: str
@@ -65,14 +67,21 @@ class Operation:
     ended: float | None = None
     done: set[Any] = field(default_factory=set)
     done_parts: int = 0
+    under_way: float = 0.0
     last_seen: float = 0.0
 
-    def row(self, now: float) -> dict[str, Any]:
-        """Return the page's row. share: of the parts; rate: units per second; left: seconds."""
+    @property
+    def share(self) -> float | None:
+        """How much is done, from 0 to 1; None while the number of parts is not known."""
         done = len(self.done) or self.done_parts
+        parts = self.parts or (done if self.state == "finished" else 0)
+        return min((done + self.under_way) / parts, 1.0) if parts else None
+
+    def row(self, now: float) -> dict[str, Any]:
+        """Return the page's row. rate: units per second; left: seconds."""
+        done, share = len(self.done) or self.done_parts, self.share
         seconds = max((self.ended or now) - self.began, 1e-3)
         parts = self.parts or (done if self.state == "finished" else 0)
-        share = min(done / parts, 1.0) if parts else None
         size = self.size if self.unit != "parts" else parts
         rate = size * share / seconds if share else None
         left = seconds / share - seconds if share and self.state == "running" else None
@@ -232,6 +241,18 @@ class Jobs:
         else:
             operation.done.add(part)
 
+    def record_counts(self, counts: Iterable[Any]) -> None:
+        """Take what running tasks have counted so far: (operation, part, edges) of each."""
+        parts: Counter[str] = Counter()
+        for name, part, edges in counts:
+            operation = self.operations.get(name)
+            if operation is None or operation.unit not in COUNTED or part in operation.done:
+                continue
+            if operation.size:
+                parts[name] += min(edges * operation.parts / operation.size, 1)
+        for name, operation in self.operations.items():
+            operation.under_way = parts[name]
+
     def _begin(self, name: str) -> Operation:
         now, name = self._clock(), name[:TEXT_LENGTH]
         match = re.fullmatch(r"mgraph-(.+?)(-\d+)?", name)
@@ -241,6 +262,7 @@ class Jobs:
 
     def _end(self, operation: Operation, state: str, error: str | None = None) -> None:
         operation.state, operation.error, operation.ended = state, error, self._clock()
+        operation.under_way = 0
         operation.done_parts = len(operation.done)
         if state == "finished" and operation.announced:  # the last tasks may not be recorded yet
             operation.done_parts = operation.parts
@@ -296,8 +318,8 @@ class Jobs:
     def progress(self) -> float | None:
         """Return how many percent of the operation that began last, and still runs, are done."""
         for operation in reversed(self.operations.values()):
-            if operation.parts:
-                return 100 * min(len(operation.done) / operation.parts, 1.0)
+            if operation.share is not None:
+                return 100 * operation.share
         return None
 
     def rows(self, now: float) -> dict[str, list[dict[str, Any]]]:

@@ -17,6 +17,7 @@ from tornado.web import HTTPError, RequestHandler
 
 import mgraph
 from mgraph.distributed.monitoring import metrics, pruning
+from mgraph.distributed.monitoring.counters import PARTIAL_COUNTS
 from mgraph.distributed.monitoring.jobs import ERROR_LENGTH, Jobs, Run, rounded
 from mgraph.distributed.monitoring.workers import History, Workers, gpu_rows
 from mgraph.distributed.protocol import dask_internals
@@ -94,17 +95,25 @@ class Monitor(SchedulerPlugin):
     def sample(self) -> None:
         """Take a sample; called every ``interval`` seconds."""
         now = time.time()
-        self.workers.update(self.scheduler)
+        self._take_heartbeats()
         self.history.sample(self.scheduler, self.workers, now, self.jobs.progress())
         self.jobs.end_stale(self.scheduler)
         if now - self._pruned > PRUNE_SECONDS:
             self._pruned = now
             pruning.prune(self.scheduler)
 
+    def _take_heartbeats(self) -> None:
+        """Take the figures of the workers' last heartbeats."""
+        self.workers.update(self.scheduler)
+        metrics = [worker.metrics for worker in self.scheduler.workers.values()]
+        self.jobs.record_counts(
+            count for figures in metrics for count in figures.get(PARTIAL_COUNTS, ())
+        )
+
     def data(self, known: int) -> dict[str, Any]:
         """Return the page's data. known: the number of samples that the page has already."""
         now = time.time()
-        self.workers.update(self.scheduler)
+        self._take_heartbeats()
         scheduler = self.scheduler
         return {
             "version": mgraph.__version__,

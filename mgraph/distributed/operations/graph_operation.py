@@ -26,6 +26,7 @@ from mgraph.distributed.operations.graph_holder import holder
 from mgraph.distributed.operations.operation import Operation, Run
 from mgraph.distributed.operations.resume import ExistingOutput, Footer
 from mgraph.distributed.operations.tasks import fetch_result, follow_parts, submit_parts
+from mgraph.distributed.protocol import run_context
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError, without_secrets
 from mgraph.io import manifest as manifests
@@ -238,7 +239,8 @@ class GraphOperation(BatchOperation):
         """Have each worker read the graph, all at once; return ``task(holder)`` with all notes."""
         assert run.holder is not None
         edges = self.identity.edges
-        return load_everywhere(run.cluster, task, run.holder, edges, run.progress)
+        with run_context.about(self.graph):
+            return load_everywhere(run.cluster, task, run.holder, edges, run.progress)
 
     def resolve(self, run: Run, name: str, values: Sequence[Any]) -> list[int]:
         """Return the vertices that a question names: on the client, or by a worker's graph."""

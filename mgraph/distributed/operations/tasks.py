@@ -17,6 +17,7 @@ from mgraph import compilation, timings
 from mgraph.core import cancellation
 from mgraph.core.memory import limit_memory
 from mgraph.distributed.clusters.connect import Cluster
+from mgraph.distributed.monitoring.jobs import COUNTED
 from mgraph.distributed.protocol import run_context
 from mgraph.distributed.protocol.broadcast import gather_results, on_workers
 from mgraph.distributed.protocol.failures import SCHEDULER_LOST, explaining
@@ -28,7 +29,6 @@ QUIET_COUNTS = 2  # in which nothing runs: at first a task may still be on its w
 FETCH_SECONDS = 0.2  # between two requests for results, at most; less while an operation is young
 GATHER_SECONDS = 5.0  # for a request: results lost with a worker are computed again first
 TOPIC = "mgraph"
-COUNTED = ("edges", "arcs")  # units of sizes that tasks count as they go
 
 
 def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
