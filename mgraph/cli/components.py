@@ -69,7 +69,7 @@ def components(location: str, out: str | None, largest: str | None, **options: A
         return
     refuse(
         ("scheduler", "scheduler_file", "workers", "dashboard", "resume"),
-        "applies to the components of a dataset",
+        "applies to the components of a dataset, and for --largest to one that has a manifest",
     )
     _search_in_process(location, out, largest, options)
 

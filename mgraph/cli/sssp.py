@@ -190,8 +190,10 @@ def sssp(location: str, source: str | None, **options: Any) -> None:
     if source is not None and options["out"] is None:
         _check_single(options)
         reason = sssp_spread.find_reason(location, options)
-        if reason is None or not sssp_spread.search(location, source, options, reason):
+        if reason is None:
             _search_in_process(location, source, options)
+        else:
+            sssp_spread.search(location, source, options, reason)
     else:
         _search_over_cluster(location, source, options)
 

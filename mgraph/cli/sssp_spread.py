@@ -20,11 +20,13 @@ from mgraph.core.formatting import (
     format_seconds,
     format_sum,
     format_total_time,
+    pluralize,
 )
-from mgraph.errors import MgraphError
+from mgraph.errors import MgraphError, OutOfMemoryError
 
 _OF_ONE_DEVICE = (
-    "method", "set_point", "controller", "hops", "heap_threshold", "trace", "plot",
+    "method", "set_point", "controller", "hops", "heap_threshold", "trace", "plot", "upper_bound",
+    "frontier_bound",
 )  # fmt: skip
 
 
@@ -48,8 +50,8 @@ def find_reason(location: str, options: dict[str, Any]) -> str | None:
         return None
 
 
-def search(location: str, source_name: str, options: dict[str, Any], reason: str) -> bool:
-    """Search over a cluster; return False if its workers do not hold the graph either.
+def search(location: str, source_name: str, options: dict[str, Any], reason: str) -> None:
+    """Search over a cluster. Raises OutOfMemoryError if its workers do not hold the graph either.
 
     reason: as ``find_reason`` says.
     """
@@ -66,6 +68,7 @@ def search(location: str, source_name: str, options: dict[str, Any], reason: str
     from mgraph.distributed.operations.partitioned_graph import READING, partitioned
     from mgraph.distributed.operations.partitioned_sssp import fits_spread
     from mgraph.distributed.operations.streamed_dataset import open_streamed
+    from mgraph.io.graph_memory import MAX_HELD_N
     from mgraph.io.vertex_names import VertexNames
     from mgraph.shortest_paths.problem import infinity_of
 
@@ -82,7 +85,13 @@ def search(location: str, source_name: str, options: dict[str, Any], reason: str
         workers = len(cluster.workers)
         if not is_asked_for:
             if workers < 2 or not fits_spread(cluster, dataset, directed=directed):
-                return False
+                remedy = "use a cluster with more memory"
+                if dataset.n <= MAX_HELD_N:
+                    remedy += ", or try it here with `--partition never`"
+                raise OutOfMemoryError(
+                    f"{reason}, and {pluralize(workers, 'worker')} cannot hold it together; "
+                    f"{remedy}"
+                )
             click.echo(f"warning: {reason}; it is spread over {workers} workers", err=True)
         with partitioned(cluster, dataset, reading, directed=directed, progress=progress) as graph:
             if not options["quiet"]:
@@ -99,14 +108,14 @@ def search(location: str, source_name: str, options: dict[str, Any], reason: str
                 f"source {describe_vertex(named, source, options['ids'])}: "
                 f"{paths.reached:,} of {graph.n:,} vertices reached{ended}, the farthest at "
                 f"{format_sum(paths.max_distance, digits_of(graph.length_dtype))}; "
-                f"over {workers} workers on the {graph.backend}, {format_seconds(paths.seconds)}, "
+                f"over {pluralize(workers, 'worker')} on the {graph.backend}, "
+                f"{format_seconds(paths.seconds)}, "
                 f"{format_quantity(graph.num_arcs / paths.seconds)} arcs/s; "
                 f"{format_total_time(total_watch.total, total_watch.compiling)}"
             )
             for target, distance in zip(targets, lengths, strict=True):
                 is_reached = distance != infinity
                 _print_target(paths, named, target, distance if is_reached else None, options)
-    return True
 
 
 class _Named:

@@ -72,6 +72,8 @@ def checked_vertices(name: str, vertices: Any, n: int) -> np.ndarray:
             parameter=name,
         )
     outside = array[(array < 0) | (array >= n)]
+    if outside.size and not n:
+        raise UsageError(f"the graph has no vertices, so {name} cannot be one", parameter=name)
     if outside.size:
         raise UsageError(f"{name} must lie in [0, {n:,}) (got {int(outside[0]):,})", parameter=name)
     return array.astype(np.int64)

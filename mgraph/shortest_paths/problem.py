@@ -72,6 +72,18 @@ def infinity_of(dtype: np.dtype) -> Any:
     return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def check_delta(delta: Any) -> None:
+    """Raise UsageError unless a step of distances is None, or a positive and finite number."""
+    if delta is None:
+        return
+    if not _is_number(delta) or not (delta > 0 and np.isfinite(delta)):
+        raise UsageError(f"delta must be positive and finite (got {delta})", parameter="delta")
+
+
 class SearchOptions(NamedTuple):
     """The options of ``mgraph.sssp`` on which no distance depends."""
 
@@ -182,7 +194,7 @@ def check_search(
         raise UsageError(
             "targets must name at least one vertex (got none); leave it out to search everywhere"
         )
-    if cutoff is not None and not cutoff >= 0:
+    if cutoff is not None and not (_is_number(cutoff) and cutoff >= 0):
         raise UsageError(f"cutoff must be at least 0 (got {cutoff})")
     length = _max_length_within(np.inf if cutoff is None else cutoff, dtype)
     return SearchLimits(dtype, sources, np.unique(target_vertices), stop_at == "first", length)

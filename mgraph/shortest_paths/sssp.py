@@ -18,7 +18,12 @@ from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.io.as_graph import as_graph
 from mgraph.shortest_paths.power_governor import PowerGovernor
-from mgraph.shortest_paths.problem import SearchOptions, SearchRequest, check_request
+from mgraph.shortest_paths.problem import (
+    SearchOptions,
+    SearchRequest,
+    check_delta,
+    check_request,
+)
 from mgraph.shortest_paths.result import ShortestPaths
 from mgraph.shortest_paths.self_tuning import MAX_HOPS
 
@@ -283,8 +288,7 @@ def check_options(
 ) -> None:
     """Raise UsageError for options that are wrong, or that belong to another method."""
     check_choice("method", method, METHODS)
-    if delta is not None and not (delta > 0 and np.isfinite(delta)):
-        raise UsageError(f"delta must be positive and finite (got {delta})")
+    check_delta(delta)
     if set_point is not None and not (set_point >= 1 and np.isfinite(set_point)):
         raise UsageError(f"set_point must be at least 1 arc per iteration (got {set_point})")
     if isinstance(power_limit, (int, float)) and not power_limit > 0:

@@ -68,9 +68,15 @@ def test_one_source_of_a_graph_that_two_workers_hold_together(folder, capsys, mo
     assert_same_answer(captured.out, here)
     assert f"{reason}; it is spread over 2 workers" in captured.err
     monkeypatch.setattr(graph_memory, "bytes_of_graph", lambda *_, directed: 1 << 60)
-    assert main([*map(str, [*search, "--backend", "cpu", "-q"])]) == 0  # no workers hold it
+    assert main([*map(str, spread)]) == 1
+    error = f"{reason}, and 2 workers cannot hold it together; use a cluster with more memory, or "
+    assert f"{error}try it here with `--partition never`" in capsys.readouterr().err
+    assert main([*map(str, [*search, "--backend", "cpu", "-q", "--partition", "never"])]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == here[1:]
-    for option, value in (("--method", "dijkstra"), ("--trace", folder / "x.parquet")):
+    one_device = {
+        "--method": "dijkstra", "--trace": folder / "x.parquet", "--frontier-bound": "vertex",
+    }  # fmt: skip
+    for option, value in one_device.items():
         assert main([*map(str, [*spread, "--partition", "always", option, value])]) == 2
         assert f"{option} does not apply to a graph spread" in capsys.readouterr().err
 

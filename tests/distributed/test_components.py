@@ -321,6 +321,23 @@ def test_labels_that_no_worker_holds(tmp_path, cluster, dataset, expected, scarc
         search(dataset, None, cluster, largest=tmp_path / "l")
 
 
+def test_weights_are_not_read(tmp_path, cluster, scarce):
+    """Of generated graphs, and of files whose weights no search would take."""
+    for name in ("none", "some"):
+        weights = None if name == "none" else (1, 9)
+        mgraph.generate(tmp_path / name, CopyModel(500, 1, weights=weights), cluster=cluster)
+    weight = np.array([1.0, np.nan, np.inf])
+    (tmp_path / "other").mkdir()
+    table = pa.table({"src": [0, 1, 4], "dst": [1, 2, 3], "weight": weight})
+    pq.write_table(table, tmp_path / "other" / "a.parquet")
+    for name in ("none", "some", "other"):
+        with pytest.warns(MgraphWarning):
+            run = search(tmp_path / name, tmp_path / f"{name}-c", cluster)
+        graph = mgraph.read_graph(tmp_path / name, backend="cpu") if name != "other" else None
+        labels = [0, 0, 0, 3, 3] if graph is None else mgraph.connected_components(graph).labels
+        assert_same(tmp_path / f"{name}-c", run, np.asarray(labels))
+
+
 @pytest.mark.parametrize("n", [1, 5])
 def test_few_vertices_over_more_workers(tmp_path, cluster, scarce, n):
     none = np.empty(0, np.int32)

@@ -192,6 +192,12 @@ def test_mistakes_are_one_sentence(pair, dataset, tmp_path):
             partitioned.sssp([])
         with pytest.raises(UsageError, match="recorded no predecessors"):
             partitioned.sssp(0).predecessor()
+        for delta in (0, -1.0, float("nan"), float("inf"), "x", True):
+            with pytest.raises(UsageError, match="delta must be positive and finite"):
+                partitioned.sssp(0, delta=delta)
+        for cutoff in (-1, float("nan"), "x"):
+            with pytest.raises(UsageError, match="cutoff must be at least 0"):
+                partitioned.sssp(0, cutoff=cutoff)
     copy = tmp_path / "copy"
     mgraph.generate(copy, CopyModel(3000, 4, method="cuppa"), backend="cpu", parts=3)
     (copy / "part-00001.parquet").write_bytes(b"no file")
@@ -199,6 +205,20 @@ def test_mistakes_are_one_sentence(pair, dataset, tmp_path):
         open_partitioned(copy, cluster=pair).__enter__()
     with open_partitioned(dataset, cluster=pair) as partitioned:  # the cluster is as before
         assert partitioned.sssp(0).reached == MODEL.n
+
+
+def test_a_result_ends_with_its_release_and_with_the_graph(pair, dataset):
+    with open_partitioned(dataset, cluster=pair) as partitioned:
+        kept, released = partitioned.sssp(0, predecessors=True), partitioned.connected_components()
+        assert kept.lengths(7) == kept.lengths([7])
+        released.release()
+        released.release()
+        with pytest.raises(UsageError, match="this result was released"):
+            released.labels()
+    for ask in (kept.distance, lambda: kept.path(7), lambda: partitioned.sssp(0)):
+        with pytest.raises(UsageError, match="its `with` block has ended"):
+            ask()
+    kept.release()
 
 
 def plans(dataset):

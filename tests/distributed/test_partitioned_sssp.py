@@ -76,6 +76,8 @@ def test_more_vertices_than_one_device_searches(cluster, dataset, monkeypatch):
     with pytest.warns(MgraphWarning, match="2,500 vertices is more than one device searches"):
         run = search(dataset, cluster, partition="auto")
     assert run.made_parts == 2 * len(SOURCES)
+    with pytest.raises(UsageError, match="one worker cannot hold it; leave out method to spread"):
+        search(dataset, cluster, partition="auto", method="dijkstra")
 
 
 def test_finished_sources_are_kept(tmp_path, cluster, dataset, monkeypatch):

@@ -4,6 +4,7 @@ A dataset of a method that makes its parts independently of each other is not re
 each block of edges when it is asked for, so that none of them need be kept.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,10 +81,18 @@ def plan_model(model: CopyModel, device: Device) -> BuildPlan:
 
 
 def plan_dataset(
-    dataset: EdgeDataset, drop_infinite: bool, device: Device, *, directed: bool
+    dataset: EdgeDataset,
+    drop_infinite: bool,
+    device: Device,
+    *,
+    directed: bool,
+    with_weights: bool = True,
 ) -> BuildPlan:
     """Plan for a dataset's graph. directed: whether arcs may lack their mirrors."""
     dtypes, model = tuple(dataset.dtypes), _model_of(dataset, device)
+    if not with_weights:
+        dtypes, drop_infinite = dtypes[:2], False
+        model = None if model is None else dataclasses.replace(model, weights=None)
     return BuildPlan(dataset.location, dataset.n, dtypes, directed, drop_infinite, device, model)
 
 
@@ -96,6 +105,8 @@ def divide(plan: BuildPlan, dataset: EdgeDataset | None, count: int) -> Sequence
         return [range(first, stop) for first, stop in itertools.pairwise(bounds)]
     assert dataset is not None
     shares = divide_parts(dataset, count)
+    if len(plan.dtypes) == 2:
+        shares = [tuple(part.without_weights() for part in share) for share in shares]
     return [*shares, *[()] * (count - len(shares))]
 
 

@@ -38,7 +38,9 @@ def write_components(
     from mgraph.components.component_folder import ComponentFolder
 
     progress = run.progress
-    with partitioned(run.cluster, dataset, options, directed=False, progress=progress) as graph:
+    with partitioned(
+        run.cluster, dataset, options, directed=False, progress=progress, with_weights=False
+    ) as graph:
         found = graph.connected_components(progress=progress)
         written: list[Written] = graph.run(write_rank, "write", name=found.name, plan=plan)
     summary, sizes = written[0].summary, written[0].sizes

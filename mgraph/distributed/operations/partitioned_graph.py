@@ -32,7 +32,6 @@ from mgraph.distributed.operations.partitioned_tasks import (
     RankFacts,
     SearchPlan,
     build_rank,
-    fetch_rank,
     label_rank,
     search_rank,
     span_graph_rank,
@@ -66,6 +65,8 @@ class PartitionedGraph:
         self.n, self.directed = plan.n, plan.directed
         self._ranks, self._plan = ranks, plan
         self._lock = threading.Lock()
+        self.is_open = True
+        self.released: set[str] = set()  # names of results
         self._facts: tuple[RankFacts, ...] = ()
 
     @property
@@ -102,11 +103,11 @@ class PartitionedGraph:
         facts = self._facts[0]
         return WeightFacts(self.n, dtype, facts.min_weight, facts.max_weight)
 
-    def check_vertices(self, name: str, vertices: Any) -> None:
-        """Raise UsageError unless all are vertices. name: for the message."""
+    def check_vertices(self, name: str, vertices: Any) -> np.ndarray:
+        """Return one or several vertices as an array; UsageError unless all are. name: theirs."""
         from mgraph.core.arrays import checked_vertices
 
-        checked_vertices(name, list(vertices), self.n)
+        return checked_vertices(name, vertices, self.n)
 
     def __repr__(self) -> str:
         """Return the numbers of vertices, arcs and workers."""
@@ -143,8 +144,9 @@ class PartitionedGraph:
         -------
         PartitionedPaths
         """
-        from mgraph.shortest_paths.problem import check_search
+        from mgraph.shortest_paths.problem import check_delta, check_search
 
+        check_delta(delta)
         request = check_search(
             self._weight_facts(), source, targets=targets, stop_at=stop_at, cutoff=cutoff,
         )  # fmt: skip
@@ -250,18 +252,18 @@ class PartitionedGraph:
         """Return ``program(exchange, memory, None, **options)`` of all ranks, which begin at once.
 
         memory: what the rank keeps, its share of the graph under ``partitioned_tasks.GRAPH``.
+        Raises UsageError if the graph is closed.
         """
+        if not self.is_open:
+            raise UsageError(
+                "the workers hold the partitioned graph no longer: its `with` block has ended"
+            )
         with self._lock:
             arcs = [facts.arcs for facts in self._facts]
             return self._ranks.run(
                 program, [None] * self._ranks.size, verb=verb, sizes=arcs, unit="arcs",
                 progress=progress, **options,
             )  # fmt: skip
-
-    def fetch(self, name: str, index: int) -> np.ndarray:
-        """Fetch an array of a result, of all vertices."""
-        pieces = self.run(fetch_rank, "fetch", name=name, index=index)
-        return np.concatenate(pieces)
 
 
 @contextlib.contextmanager
@@ -339,12 +341,16 @@ def partitioned(
     *,
     directed: bool,
     progress: TextIO | None,
+    with_weights: bool = True,
 ) -> AbstractContextManager[PartitionedGraph]:
     """Hold the graph of a dataset over the workers of an open cluster for a block.
 
     options: how the dataset is read; directed: whether arcs may lack their mirrors.
     """
-    plan = plan_dataset(dataset, options.drop_infinite, _device(cluster), directed=directed)
+    plan = plan_dataset(
+        dataset, options.drop_infinite, _device(cluster), directed=directed,
+        with_weights=with_weights,
+    )  # fmt: skip
     return _built(cluster, plan, dataset, progress)
 
 
@@ -355,7 +361,10 @@ def _built(
     with ranks_of(cluster) as ranks:
         graph = PartitionedGraph(ranks, plan)
         graph._build(divide(plan, dataset, ranks.size), progress)
-        yield graph
+        try:
+            yield graph
+        finally:
+            graph.is_open = False
 
 
 def _device(cluster: Cluster) -> Device:

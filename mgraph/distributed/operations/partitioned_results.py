@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.edges import EdgeList
-from mgraph.distributed.operations.partitioned_tasks import follow_rank, forget_rank, lengths_rank
+from mgraph.distributed.operations.partitioned_tasks import (
+    fetch_rank,
+    follow_rank,
+    forget_rank,
+    lengths_rank,
+)
 from mgraph.errors import UsageError
 from mgraph.shortest_paths.result import Path
 
@@ -23,8 +28,21 @@ class _Result:
     name: str
 
     def release(self) -> None:
-        """Let the workers forget the result."""
-        self.graph.run(forget_rank, "release", name=self.name)
+        """Let the workers forget the result; nothing can be fetched of it any more."""
+        if self.graph.is_open and self.name not in self.graph.released:
+            self._run(forget_rank, "release")
+            self.graph.released.add(self.name)
+
+    def _run(self, program: Any, verb: str, **options: Any) -> list[Any]:
+        """Return what a program of the ranks finds in the result."""
+        if self.name in self.graph.released:
+            raise UsageError("this result was released; search again")
+        found: list[Any] = self.graph.run(program, verb, name=self.name, **options)
+        return found
+
+    def _fetch(self, index: int) -> np.ndarray:
+        """Fetch an array of the result, of all vertices."""
+        return np.concatenate(self._run(fetch_rank, "fetch", index=index))
 
 
 @dataclass(frozen=True)
@@ -54,18 +72,18 @@ class PartitionedPaths(_Result):
 
     def distance(self) -> np.ndarray:
         """Fetch the distances ``(n,)``, infinity or the type's maximum where unreached."""
-        return self.graph.fetch(self.name, 0)
+        return self._fetch(0)
 
     def predecessor(self) -> np.ndarray:
         """Fetch the predecessors ``(n,)``, -1 at the sources and where unreached."""
         if not self.has_predecessors:
             raise UsageError("the search recorded no predecessors; pass `predecessors=True`")
-        return self.graph.fetch(self.name, 1)
+        return self._fetch(1)
 
     def lengths(self, vertices: Sequence[int]) -> np.ndarray:
         """Fetch the distances of some vertices, in their order."""
-        self.graph.check_vertices("vertices", vertices)
-        found = self.graph.run(lengths_rank, "fetch", name=self.name, vertices=tuple(vertices))
+        numbers = self.graph.check_vertices("vertices", vertices).tolist()
+        found = self._run(lengths_rank, "fetch", vertices=tuple(numbers))
         known = [next(one for one in ones if one is not None) for ones in zip(*found, strict=True)]
         return np.array(known, self.graph.length_dtype)
 
@@ -80,7 +98,7 @@ class PartitionedPaths(_Result):
             raise UsageError("the search recorded no predecessors; pass `predecessors=True`")
         if self.lengths([target])[0] == infinity_of(self.graph.length_dtype):
             raise UsageError(f"vertex {target} was not reached")
-        vertices = self.graph.run(follow_rank, "fetch", name=self.name, target=int(target))[0]
+        vertices = self._run(follow_rank, "fetch", target=int(target))[0]
         return Path(np.array(vertices, np.int64), self.lengths(vertices))
 
 
@@ -107,7 +125,7 @@ class PartitionedComponents(_Result):
 
     def labels(self) -> np.ndarray:
         """Fetch the smallest vertex of each vertex's component, ``(n,)``."""
-        return self.graph.fetch(self.name, 0)
+        return self._fetch(0)
 
 
 @dataclass(frozen=True)
@@ -134,4 +152,4 @@ class PartitionedForest(_Result):
     def edges(self) -> EdgeList:
         """Fetch the edges: src above dst, in ascending order of both."""
         columns = range(3 if self.graph.has_weights else 2)
-        return EdgeList(*(self.graph.fetch(self.name, index) for index in columns))
+        return EdgeList(*(self._fetch(index) for index in columns))

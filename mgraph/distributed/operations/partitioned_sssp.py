@@ -68,7 +68,7 @@ def choose(
     reading: arguments of ``mgraph.read_graph``. options: of ``mgraph.sssp``. Raises UsageError
     where that was asked for and is not possible.
     """
-    if partition == "never" or (partition == "auto" and len(run.cluster.workers) < 2):
+    if partition == "never":
         return None
     misplaced = [name for name in _ONE_DEVICE if options[name] is not None]
     if options["method"] != "auto":
@@ -85,7 +85,14 @@ def choose(
             raise UsageError(f"{misplaced[0]} does not apply to a graph spread over the workers")
         return Choice(*opened, directed, None)
     shortage = find_shortage(run, opened[0], directed=directed)
-    return None if shortage is None or misplaced else Choice(*opened, directed, shortage)
+    if shortage is None:
+        return None
+    if len(run.cluster.workers) > 1 and not misplaced:
+        return Choice(*opened, directed, shortage)
+    if opened[0].n > graph_memory.MAX_HELD_N:
+        remedy = f"leave out {misplaced[0]}" if misplaced else "use more workers"
+        raise UsageError(f"{shortage}, and one worker cannot hold it; {remedy} to spread it")
+    return None
 
 
 class PartitionedSearches:
