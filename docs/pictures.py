@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import tree_pictures
+from matplotlib.collections import PolyCollection
 from picture_graphs import CPU, background, preferential, town
 
 import mgraph
@@ -29,7 +30,7 @@ def copies(file):
     model = mgraph.CopyModel(16, 1, seed=21, method="copy")
     p1 = mgraph.CopyModel(16, 1, p=1, seed=21, method="copy")
     edges, uniform = (m.edges(**CPU).edges for m in (model, p1))
-    with drawing(file, size=(8, 3.4)) as axes:
+    with drawing(file, size=(8, 3.9)) as axes:
         for u, v, drawn in zip(edges.src, edges.dst, uniform.dst, strict=True):
             color = "C0" if v == drawn else "C1"
             middle, width = (u + v) / 2, abs(int(u) - int(v))
@@ -42,13 +43,12 @@ def copies(file):
         for v in range(16):
             number = {"color": axes.get_facecolor(), "fontsize": 8, "zorder": 4}
             axes.annotate(str(v), (v, 0), ha="center", va="center_baseline", **number)
-        axes.plot([], [], color="C0", label="edge to the vertex that was drawn")
-        axes.plot(
-            [], [], color="C1", label="copied edge: to where the edge of the drawn vertex leads"
-        )
-        axes.plot([], [], color=faint_ink(), ls=":", label="the vertex that was drawn then")
-        axes.set(xlim=(-1, 16), ylim=(-4.2, 7.2))
-        axes.legend(loc="upper right")
+        axes.plot([], [], color="C0", label="not copied: the edge leads to the drawn vertex")
+        axes.plot([], [], color="C1", label="copied: it leads where the drawn vertex's edge leads")
+        copied = "from a vertex to the one whose edge it copies"
+        axes.plot([], [], color=faint_ink(), ls=":", label=copied)
+        axes.set(xlim=(-0.6, 15.6), ylim=(-4.2, 9))
+        axes.legend(loc="upper left", fontsize=11)
         axes.set_axis_off()
 
 
@@ -65,6 +65,33 @@ def chains(file):
         axes.set(yscale="log", title="n = 200,000, d = 4")
         axes.xaxis.get_major_locator().set_params(integer=True)
         label_curves(axes)
+
+
+def ends(file):
+    """The list of the ends of all edges, from which preferential attachment draws."""
+    edges = mgraph.CopyModel(13, 1, method="ba", start="ba", seed=3).edges(**CPU).edges
+    places = np.column_stack([edges.src, edges.dst]).ravel()
+    degree = np.bincount(places)
+    hubs = np.argsort(-degree, kind="stable")[:2]
+    colors = {vertex: f"C{index}" for index, vertex in enumerate(hubs)}
+    with drawing(file, rows=2, size=(8, 3.9), height_ratios=(1, 3)) as (row, bars):
+        row.figure.get_layout_engine().set(hspace=0.1)
+        for place, vertex in enumerate(places):
+            x = place + 0.25 * (place // 2)  # the two ends of an edge stand together
+            box = {"facecolor": colors.get(vertex, "none"), "edgecolor": faint_ink()}
+            row.bar(x, 1, width=1, **box)
+            color = row.get_facecolor() if vertex in colors else ink()
+            row.annotate(str(vertex), (x, 0.5), ha="center", va="center_baseline", color=color)
+        row.set(xlim=(-0.6, x + 0.6), ylim=(0, 1))
+        row.set_axis_off()
+        row.set_title("the list: both ends of each edge, one edge after the other")
+        bars.bar(
+            range(degree.size), degree, edgecolor=faint_ink(),
+            color=[colors.get(vertex, "none") for vertex in range(degree.size)],
+        )  # fmt: skip
+        bars.set(xticks=range(degree.size), xlabel="vertex", ylabel="places in the list")
+        bars.set_title("how often a vertex stands in it: its degree")
+        bars.grid(visible=False, axis="x")
 
 
 def degrees(file):
@@ -85,33 +112,37 @@ def paths(file):
     """A tree of shortest paths, by distance."""
     graph, places = town()
     found = mgraph.sssp(graph, 77, predecessors=True, **CPU)
-    found.plot(graph, file, coordinates=places, title="Shortest paths from vertex 77")
+    with drawing(file, size=(8, 7)) as axes:
+        found.plot(graph, ax=axes, coordinates=places, title="shortest paths from vertex 77")
+        bar = axes.figure.axes[-1]
+        bar.set_ylabel("distance (1,000: the side of the map)")
 
 
 def rounds(file):
-    """Which vertices a frontier search settles in which round."""
+    """Which vertices a frontier search with the bound per vertex settles in which round."""
     graph, places = town()
-    trace = mgraph.sssp(graph, 77, method="bfs", **CPU) if graph.weights is None else None
-    distance = mgraph.sssp(graph, 77, **CPU).distance if trace is None else trace.distance
-    least = min_incident(graph)
-    settled = np.full(graph.n, -1)
+    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    min_weight = np.minimum.reduceat(graph.weights, graph.indptr[:-1])
+    distance = np.where(np.arange(graph.n) == 77, 0, np.iinfo(np.int64).max // 2)
+    settled = np.zeros(graph.n, int)
+    is_waiting = distance == 0
     number = 0
-    pending = settled < 0
-    while pending.any():
-        bound = (distance + least)[pending].min()
-        now = pending & (distance <= max(bound, distance[pending].min()))
-        settled[now] = number
-        number, pending = number + 1, settled < 0
+    while is_waiting.any():
+        number += 1
+        bound = (distance + min_weight)[is_waiting].min()
+        frontier = is_waiting & (distance <= bound)
+        settled[frontier] = number
+        arcs = frontier[tails]
+        lengths = distance[tails[arcs]] + graph.weights[arcs]
+        np.minimum.at(distance, graph.indices[arcs], lengths)
+        is_waiting[graph.indices[arcs]] = True
+        is_waiting &= settled == 0
     with drawing(file, size=(8, 6.6)) as axes:
         background(axes, graph, places)
         dots = axes.scatter(*places.T, c=settled, cmap=value_colors(), s=26, zorder=3)
         axes.figure.colorbar(dots, ax=axes, label="round in which a vertex is settled", shrink=0.6)
         axes.scatter(*places[77], marker="s", s=80, color="C1", zorder=4)
-
-
-def min_incident(graph):
-    """The minimum weight of each vertex's arcs."""
-    return np.minimum.reduceat(graph.weights, graph.indptr[:-1])
+        axes.set_title(f"a search from the square settles all vertices in {number} rounds")
 
 
 def near_far(file):
@@ -137,9 +168,11 @@ def self_tuning(file):
     }
     fixed = mgraph.sssp(graph, 0, method="near_far", delta=1600, trace=True, **CPU).trace
     title = "1.6 million edges, weights 1 to 9,999: arcs in each iteration"
-    experiments.plot_distributions(
-        traces | {"near_far\ndelta 1,600": fixed}, file, set_points=points, title=title
-    )
+    traces["near_far\ndelta 1,600"] = fixed
+    with drawing(file) as axes:
+        experiments.plot_distributions(traces, ax=axes, set_points=points, title=title)
+        for shape in axes.findobj(PolyCollection):  # an outline holds its thin parts together
+            shape.set(edgecolor="C0", linewidth=0.8)
 
 
 def partition(file):
@@ -152,14 +185,16 @@ def partition(file):
     between = owner[ends[:, 0]] != owner[ends[:, 1]]
     with drawing(file, size=(8, 6.4)) as axes:
         background(axes, graph, places)
-        draw_edges(axes, places, ends[between], color="C1", lw=1.2)
+        draw_edges(axes, places, ends[between], color=ink(), lw=1.2)
         for rank in range(4):
             axes.scatter(
                 *places[owner == rank].T, s=22, color=f"C{(0, 2, 3, 5)[rank]}", zorder=3,
                 label=f"worker {rank}",
             )  # fmt: skip
-        axes.plot([], [], color="C1", label="messages cross")
-        axes.figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper")
+        axes.plot([], [], color=ink(), label="edge between workers")
+        handles = axes.get_legend_handles_labels()
+        axes.figure.legend(*handles, loc="outside right upper", fontsize="medium")
+        axes.set_title("400 vertices, divided among four workers")
 
 
 def components(file):
@@ -175,9 +210,10 @@ def components(file):
         largest, read = np.array(shares).T
         axes.plot(range(1, 9), 100 * largest, "o-", label="vertices in the largest component")
         axes.plot(range(1, 9), 100 * read, "o-", label="edges read")
-        axes.set(xlabel="neighbours of each vertex that are read", ylabel="%", ylim=(0, 112))
+        axes.set(xlabel="neighbours of each vertex that are read", ylim=(0, 112))
+        axes.set(ylabel="share of all vertices or edges, %")
         axes.set_title("a random graph of 200,000 vertices and 400,000 edges")
-        label_curves(axes)
+        label_curves(axes, points=17)
 
 
 def first_neighbours(graph, count):
@@ -192,7 +228,7 @@ def first_neighbours(graph, count):
 PICTURES = {
     function.__name__: function
     for function in (
-        network, copies, chains, degrees, paths, rounds, near_far, self_tuning, partition,
+        network, copies, chains, ends, degrees, paths, rounds, near_far, self_tuning, partition,
         components, *tree_pictures.PICTURES,
     )
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """The pictures of trees, forests, the heap and knapsacks."""
 
 import numpy as np
+from matplotlib.path import Path
 from picture_graphs import CPU, TERMINALS, background, preferential, town
 
 import mgraph
@@ -8,6 +9,12 @@ from mgraph.io.figure import drawing, faint_ink, ink, label_curves
 from mgraph.io.graph_drawing import draw_edges
 
 LARGE = 16  # points of text in wide pictures, which pages show smaller
+TREE_COLORS = 6  # of Borůvka's trees
+LABEL_PLACES = [  # beside a terminal, in points, from the first choice to the last
+    (6, 5, "left", "bottom"), (-6, 5, "right", "bottom"), (6, -5, "left", "top"),
+    (-6, -5, "right", "top"), (8, 0, "left", "center"), (-8, 0, "right", "center"),
+    (0, 8, "center", "bottom"), (0, -8, "center", "top"),
+]  # fmt: skip
 
 
 def star(file):
@@ -22,13 +29,51 @@ def star(file):
             axes.set_title(cost, fontsize=LARGE)
             for text in axes.texts:
                 text.set_fontsize(LARGE)
+        for axes, tree in zip(panes, (first, last), strict=True):
+            move_labels(axes, graph, places, tree)
+
+
+def move_labels(axes, graph, places, tree):
+    """Write the labels of the terminals where they cover neither the tree nor many edges."""
+    edges = graph.to_edges()
+    weighted = [(edges, 1), (tree, 100)]
+    lines = [(e, cost) for part, cost in weighted for e in np.column_stack([part.src, part.dst])]
+    axes.figure.draw_without_rendering()  # sets the size of the axes
+    place = axes.transData.transform(places)
+    for text in axes.texts:
+        costs = []
+        for x, y, ha, va in LABEL_PLACES:
+            text.set(position=(x, y), ha=ha, va=va)
+            box = text.get_window_extent().padded(1)
+            crossed = (cost for ends, cost in lines if Path(place[ends]).intersects_bbox(box))
+            costs.append(sum(crossed) + 10 * box.count_contains(place))
+        x, y, ha, va = LABEL_PLACES[np.argmin(costs)]
+        text.set(position=(x, y), ha=ha, va=va)
 
 
 def steiner_bound(file):
     """A tree that a lower bound proves to be the best."""
     graph, places = town()
     tree = mgraph.steiner_tree(graph, TERMINALS, improve=True, **CPU)
-    tree.plot(graph, file, coordinates=places)
+    with drawing(file, size=(8, 7)) as axes:
+        tree.plot(graph, ax=axes, coordinates=places)
+        move_labels(axes, graph, places, tree)
+
+
+def exact_tree(file):
+    """A heuristic's Steiner tree of four terminals beside the best one."""
+    graph, places = town()
+    terminals = [72, 88, 206, 296]
+    with drawing(file, columns=2, size=(11, 5.2)) as panes:
+        trees = []
+        for axes, method in zip(panes, ("takahashi_matsuyama", "dreyfus_wagner"), strict=True):
+            trees.append(mgraph.steiner_tree(graph, terminals, method=method, **CPU))
+            trees[-1].plot(graph, ax=axes, coordinates=places)
+            axes.set_title(f"{method}: cost {trees[-1].cost:,}", fontsize=LARGE)
+            for text in axes.texts:
+                text.set_fontsize(LARGE)
+        for axes, tree in zip(panes, trees, strict=True):
+            move_labels(axes, graph, places, tree)
 
 
 def regions(file):
@@ -46,6 +91,7 @@ def regions(file):
         tree.plot(graph, ax=axes, coordinates=places, title=f"cost {tree.cost:,}")
         colors = [f"C{index}" for index in nearest]
         axes.scatter(*places.T, c=colors, s=24, zorder=3.5)
+        move_labels(axes, graph, places, tree)
 
 
 def takahashi(file):
@@ -93,20 +139,28 @@ def boruvka(file):
             between = np.unique(np.sort(np.column_stack([ranks[src], ranks[dst]])), axis=0)
             colors = neighbours_apart(trees.size, between)[ranks]
             ends = np.column_stack([src[chosen], dst[chosen]])
-            for color in range(7):
-                own = ends[colors[ends[:, 0]] == color]
-                draw_edges(axes, places, own, color=f"C{color}", lw=1.6)
-            axes.scatter(*places.T, s=7, c=[f"C{color}" for color in colors], zorder=3)
+            palette = [*(f"C{index}" for index in range(TREE_COLORS - 1)), ink()]
+            for index, color in enumerate(palette):
+                own = ends[colors[ends[:, 0]] == index]
+                draw_edges(axes, places, own, color=color, lw=1.6)
+            axes.scatter(*places.T, s=7, c=[palette[index] for index in colors], zorder=3)
             axes.set_title(f"round {number + 1}: {trees.size} trees", fontsize=LARGE)
 
 
 def neighbours_apart(n, ends):
-    """Colours, 0 to 6, such that both ends of each edge differ, as far as there are enough."""
+    """Colours for vertices such that both ends of each edge differ, as far as there are enough.
+
+    Of the colours that are free, the one that fewest neighbours of neighbours and others have.
+    """
+    is_next = np.zeros((n, n), int)
+    is_next[ends[:, 0], ends[:, 1]] = is_next[ends[:, 1], ends[:, 0]] = 1
+    np.fill_diagonal(is_next, 0)
+    nearness = 10_000 * is_next + 100 * np.minimum(is_next @ is_next, 1) + 1
     colors = np.full(n, -1)
-    for vertex in range(n):
-        near = np.concatenate([ends[ends[:, 0] == vertex, 1], ends[ends[:, 1] == vertex, 0]])
-        taken = np.bincount(colors[near][colors[near] >= 0], minlength=7)[:7]
-        colors[vertex] = (taken + np.arange(7) / 100).argmin()
+    for vertex in np.argsort(-is_next.sum(axis=0), kind="stable"):
+        has_color = colors >= 0
+        near = np.bincount(colors[has_color], nearness[vertex, has_color], minlength=TREE_COLORS)
+        colors[vertex] = near.argmin()
     return colors
 
 
@@ -176,16 +230,16 @@ def heap(file):
         for node in range(nodes):
             level = (node + 1).bit_length() - 1
             x = (node + 1 - (1 << level) + 0.5) / (1 << level)
-            axes.plot([x, x], [batches[node][0], batches[node][-1]], lw=5, color=f"C{level}")
+            bar = [batches[node][0], batches[node][-1]]
+            axes.plot([x, x], bar, lw=5, color="C0", solid_capstyle="butt")
             if node:
                 parent, above = (node - 1) // 2, level - 1
                 px = (parent + 1 - (1 << above) + 0.5) / (1 << above)
                 link = [batches[parent][-1], batches[node][0]]
                 axes.plot([px, x], link, color=faint_ink(), lw=0.8, zorder=1)
         axes.invert_yaxis()
-        axes.set(
-            ylabel="key", xticks=[], title="31 nodes of 8 keys: from the least to the greatest"
-        )
+        axes.set(ylabel="key", xticks=[])
+        axes.set_title("31 nodes of 8 keys each: a bar from the least to the greatest of them")
         axes.grid(visible=False, axis="x")
 
 
@@ -204,11 +258,16 @@ def knapsack(file):
                 axes.plot(best, drawstyle="steps-post", label=label, color=color)
         answer = mgraph.knapsack(profits, weights, 400, **CPU)
         axes.plot(400, answer.profit, "o", color=ink())
-        axes.set(xlabel="capacity", ylabel="best profit")
+        axes.annotate(
+            f"mgraph.knapsack, capacity 400: profit {answer.profit}", (400, answer.profit),
+            (-8, 8), textcoords="offset points", ha="right", va="bottom",
+        )  # fmt: skip
+        axes.set(xlabel="capacity", ylabel="best profit", ylim=(-30, 660))
+        axes.set_title("the best profit of the first 1, 3, 6 and 12 items")
         label_curves(axes)
 
 
 PICTURES = (
-    star, steiner_bound, regions, takahashi, boruvka, forest, kruskal_filter, clusters, heap,
-    knapsack,
+    star, steiner_bound, exact_tree, regions, takahashi, boruvka, forest, kruskal_filter,
+    clusters, heap, knapsack,
 )  # fmt: skip

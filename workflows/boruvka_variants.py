@@ -4,17 +4,22 @@
 
 It spans each graph on a GPU by `boruvka` in the versions of A. Biagiotti's "Parallel solution for
 the MST problem", then with the default variants and with each other one in turn, and writes
-each step's milliseconds into OUT, as a table in Parquet and in Markdown. On skewed degrees a thread
-whose vertex has many arcs delays all others.
+each step's milliseconds into OUT, as a table in Parquet and in Markdown, and their sums as a figure
+in PNG and SVG. On skewed degrees a thread whose vertex has many arcs delays all others. Without a
+GPU, or with --backend cpu, it measures what the paper compares on a CPU: its version 1, which is
+Borůvka's algorithm on one core, and Prim's with a heap and without one.
 """
 
 import argparse
+import statistics
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
 
 import mgraph
+from mgraph import experiments
 
 BY_VERTEX = {"choose": "vertex", "count": "vertex", "contract": "vertex", "colours": "walk"}
 HISTORY = {  # the paper's versions 2 to 6; 1 is on the CPU
@@ -24,6 +29,12 @@ HISTORY = {  # the paper's versions 2 to 6; 1 is on the CPU
     "version 5": BY_VERTEX,
     "version 6": {"choose": "vertex", "colours": "walk"},
 }
+ON_CORES = {
+    "version 1, one core": "boruvka",
+    "Prim with a heap, one core": "prim",
+    "Prim without a heap, one core": "prim_naive",
+}
+NAIVE_MAX = 20_000  # vertices: Prim without a heap takes time by their square
 ONE_BY_ONE: list[dict[str, str]] = [
     {},
     {"choose": "vertex"},
@@ -77,6 +88,27 @@ def measure_variants(file: str, options: argparse.Namespace) -> list[dict[str, o
     return rows
 
 
+def measure_on_cores(file: str, options: argparse.Namespace) -> list[dict[str, object]]:
+    """Return one row per algorithm of the paper on a CPU: graph, variant, edges, milliseconds."""
+    graph = mgraph.read_graph(file, symmetrise=options.symmetrise, backend="cpu")
+    print(f"{file}: {graph}")
+    rows: list[dict[str, object]] = []
+    for name, method in ON_CORES.items():
+        if method == "prim_naive" and graph.n > NAIVE_MAX:
+            print(f"  {name}: left out, since the graph has more than {NAIVE_MAX:,} vertices")
+            continue
+        times = []
+        for _ in range(options.repeats + 1):  # the first one compiles
+            began = time.perf_counter()
+            forest = mgraph.minimum_spanning_forest(graph, method=method, backend="cpu")
+            times.append(1000 * (time.perf_counter() - began))
+        median = statistics.median(times[1:])
+        rows.append({"graph": Path(file).name, "variant": name, "edges": len(forest)})
+        rows[-1]["all"] = median
+        print(f"  {name}: {median:,.1f} ms")
+    return rows
+
+
 def format_markdown(table: pd.DataFrame) -> str:
     """Return the table in Markdown, milliseconds with one decimal."""
     rows = [list(table), ["---"] * len(table.columns)]
@@ -96,21 +128,30 @@ def main(argv: list[str] | None = None) -> int:
         "--repeats", type=int, default=5, help="report the median of this many runs"
     )
     parser.add_argument("--symmetrise", action="store_true")
+    parser.add_argument("--backend", default="auto", help="auto, cpu or gpu")
     options = parser.parse_args(argv)
     try:
+        backend = experiments.resolve_backend(options.backend)
+        if options.variant and backend == "cpu":
+            raise mgraph.UsageError("--variant is for a GPU, and there is none or --backend is cpu")
+        if options.repeats < 1:
+            raise mgraph.UsageError(f"--repeats must be at least 1 (got {options.repeats})")
+        figures = [options.out / f"steps.{ending}" for ending in ("png", "svg")]
+        experiments.check_figure(figures)
         options.out.mkdir(parents=True, exist_ok=True)
-        table = pd.DataFrame(
-            [row for file in options.graphs for row in measure_variants(file, options)]
-        )
+        measure = measure_variants if backend == "gpu" else measure_on_cores
+        table = pd.DataFrame([row for file in options.graphs for row in measure(file, options)])
         table.to_parquet(options.out / "steps.parquet")
         (options.out / "steps.md").write_text(format_markdown(table))
+        labels = table["graph"] + ", " + table["variant"]
+        experiments.plot_dots(dict(zip(labels, table["all"], strict=True)), figures, x="time, ms")
     except OSError as error:
         print(f"boruvka_variants: {options.out} cannot be written to: {error}", file=sys.stderr)
         return 1
     except mgraph.MgraphError as error:
         print(f"boruvka_variants: {error}", file=sys.stderr)
         return error.exit_status
-    print(f"steps.parquet and steps.md in {options.out}")
+    print(f"steps.parquet, steps.md and a figure of the sums in {options.out}")
     return 0
 
 

@@ -7,16 +7,18 @@
 Source: Y. Chen, F. Hua, Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs", section 5. Its
 heaps take 2^29 keys; here --keys, by default as many on a GPU and 2^22 on CPUs, where the heap is
 the one of a CPU, and what needs a GPU is left out. OUT has for each a table,
-NAME.parquet, for a figure a plot, NAME.png, and all tables in tables.md.
+NAME.parquet, for a figure a plot, NAME.png and NAME.svg, and all tables in tables.md.
 
 table_1    heaps by the order of the keys: the concurrent one, the synchronous one, and one on one
            core, key by key, with at most 2^24 keys
 table_2    the graphs of table_3, beside the paper's vertices and edges where it has them: each
            --graph, a file named as in the paper (NAME.mtx of the SuiteSparse collection), or the
            three that can be made, smaller by the ratio of 2^29 to --keys
-table_3    shortest paths without and with the heap in those graphs: time and vertices expanded
-table_5    knapsacks: branch and bound on one core and on a GPU, without and with collecting, of
-           --knapsack files, or of Pisinger's classes
+table_3    shortest paths without and with the heap in those graphs: time and vertices expanded;
+           --threshold is the paper's N, by default its 10,000, and fewer in smaller graphs
+table_5    knapsacks: the paper's branch and bound, and mgraph's with two keys, on one core and on a
+           GPU, without and with collecting, of the paper's table 4 beside what it printed, of
+           fewer items on CPUs, or of --knapsack files
 figure_13  time against thread blocks
 figure_14  top-down insertion against the keys per node, by threads per block
 figure_15  bottom-up insertion                figure_18  pairs against the heap's initial size
@@ -37,11 +39,14 @@ import mgraph
 from mgraph import experiments
 
 KEYS = {"gpu": 1 << 29, "cpu": 1 << 22}
+TIME_LIMITS = {"gpu": 60.0, "cpu": 5.0}  # seconds per knapsack
+THRESHOLD, MIN_THRESHOLD = 10_000, 64  # the paper's N
+NUMBER = 100  # of an instance in a series of 1,000
+FEWER_ITEMS = {"gpu": 1, "cpu": 10}
 NODE = 1024
 CONCURRENT = {"gpu": ("top_down", "bottom_up", "paper_bottom_up"), "cpu": ("batch",)}
 BOTTOM_UP = {"gpu": "bottom_up", "cpu": "batch"}
 OTHERS = {"gpu": ("synchronous", "sequential"), "cpu": ("sequential",)}
-CLASSES = ("strongly_correlated", "almost_strongly_correlated", "even_odd", "subset_sum")
 ON_GPU = ("figure_13", "figure_14", "figure_19", "table_multi_heap")
 
 
@@ -57,7 +62,10 @@ class Experiments:
         self.files: list[str] = options.graph
         self.random_weights: bool = options.random_weights
         self.knapsacks: list[str] = options.knapsack
-        self.time_limit: float = options.time_limit
+        self.time_limit: float = options.time_limit or TIME_LIMITS[self.backend]
+        self.smaller: int = max(0, KEYS["gpu"].bit_length() - self.keys.bit_length())
+        least = THRESHOLD if self.files else max(MIN_THRESHOLD, THRESHOLD >> self.smaller)
+        self.threshold: int = options.threshold or least
         self.heaps: Sequence[str] = CONCURRENT[self.backend]
 
     @functools.cache  # noqa: B019 - figures 15 and 16 show the same runs
@@ -75,7 +83,8 @@ class Experiments:
             str(key): (rows[column], rows["s"]) for key, rows in table.groupby(by, sort=False)
         }
         axes = {"x": column, "y": "run time, s", **axes}
-        experiments.plot_curves(curves, self.out / f"{name}.png", **axes)
+        files = [self.out / f"{name}.{ending}" for ending in ("png", "svg")]
+        experiments.plot_curves(curves, files, **axes)
         return table
 
     def table_1(self) -> pd.DataFrame:
@@ -114,14 +123,14 @@ class Experiments:
         rows = []
         for name, graph, _ in self.graphs:
             source = int((graph.indptr[1:] - graph.indptr[:-1]).argmax())
-            thresholds = {"without": 1 << 31, "with": None}
+            thresholds = {"without": 1 << 31, "with": self.threshold}
             results = {
                 way: self.measure_search(graph, source, method="heap", heap_threshold=threshold)
                 for way, threshold in thresholds.items()
             }
             results["near_far"] = self.measure_search(graph, source, method="near_far")
             rows.append(
-                {"graph": name, "vertices": graph.n, "arcs": graph.num_arcs}
+                {"graph": name, "vertices": graph.n, "arcs": graph.num_arcs, "N": self.threshold}
                 | {f"{way}, ms": ms for way, (ms, _) in results.items()}
                 | {f"{way}, expanded": expanded for way, (_, expanded) in results.items()}
             )
@@ -138,9 +147,10 @@ class Experiments:
                 graph = experiments.with_random_weights(graph, (1, 1000))
             found.append((file, graph, Path(file).name.partition(".")[0]))
         if not self.files:
-            smaller = max(0, KEYS["gpu"].bit_length() - self.keys.bit_length())
             for original in experiments.MADE_HEAP_GRAPHS:
-                made = experiments.make_heap_graph(original, smaller=smaller, backend=self.backend)
+                made = experiments.make_heap_graph(
+                    original, smaller=self.smaller, backend=self.backend
+                )
                 found.append((*made, original))
         return found
 
@@ -154,7 +164,7 @@ class Experiments:
         return sorted(runs)[len(runs) // 2]
 
     def table_5(self) -> pd.DataFrame:
-        """Knapsacks by branch and bound: one core, and a GPU without and with collecting."""
+        """Knapsacks by branch and bound: one core, and a GPU, without and with collecting."""
         ways = {"core": ("cpu", False), "core, collecting": ("cpu", True)}
         if self.backend == "gpu":
             ways |= {"GPU": ("gpu", False), "GPU, collecting": ("gpu", True)}
@@ -162,19 +172,38 @@ class Experiments:
         for backend, collect in ways.values():
             self.solve_knapsack(small, backend=backend, collect=collect)  # compiles
         rows = []
-        for name, instance in self.read_knapsacks():
-            for key in ("bound", "profit"):
+        searches = {
+            "the paper's": {"method": "plain_branch_and_bound"},
+            "by profit": {"key": "profit"},
+            "by bound": {"key": "bound"},
+        }
+        for name, instance, paper in self.read_knapsacks():
+            for search, options in searches.items():
                 for way, (backend, collect) in ways.items():
-                    solution = self.solve_knapsack(
-                        instance, backend=backend, collect=collect, key=key
-                    )
-                    rows.append(
-                        {"instance": name, "items": instance.items, "key": key, "on": way,
-                         "s": solution.seconds, "nodes": solution.nodes, "profit": solution.profit,
-                         "optimal": solution.optimal}
-                    )  # fmt: skip
-                    print(f"  {rows[-1]}", flush=True)
+                    row = {"instance": name, "items": instance.items, "search": search, "on": way}
+                    try:
+                        found = self.solve_knapsack(
+                            instance, backend=backend, collect=collect, **options
+                        )
+                    except mgraph.OutOfMemoryError as error:
+                        print(f"  {row}: left out, since {error}", flush=True)
+                        continue
+                    row |= {"s": found.seconds, "nodes": found.nodes, "profit": found.profit,
+                            "optimal": found.optimal}  # fmt: skip
+                    printed = self.find_printed(paper, way) if search == "the paper's" else None
+                    if printed is not None:
+                        seconds = printed.milliseconds / 1000
+                        row |= {"paper's s": seconds, "paper's nodes": printed.nodes,
+                                "times as fast": seconds / found.seconds}  # fmt: skip
+                    rows.append(row)
+                    print(f"  {row}", flush=True)
         return pd.DataFrame(rows)
+
+    @staticmethod
+    def find_printed(paper: Any, way: str) -> Any:
+        """Return what the paper printed of a search, or None."""
+        names = {"core": "core", "GPU": "gpu", "GPU, collecting": "gpu_collecting"}
+        return getattr(paper, names[way]) if paper is not None and way in names else None
 
     def solve_knapsack(self, instance: Any, **options: Any) -> Any:
         """Solve an instance by branch and bound, within the time limit."""
@@ -183,14 +212,17 @@ class Experiments:
         return mgraph.knapsack(*data, **options)
 
     def read_knapsacks(self) -> Any:
-        """Yield the instances to solve with their names."""
+        """Yield the instances to solve: name, instance, and the paper's row, or None."""
         if self.knapsacks:
             for file in self.knapsacks:
-                yield Path(file).name, mgraph.KnapsackInstance.read(file)
+                yield Path(file).name, mgraph.KnapsackInstance.read(file), None
             return
-        items = 1000 if self.backend == "gpu" else 300
-        for name in CLASSES:
-            yield f"{name} {items}", experiments.pisinger_instance(name, items, 10_000, 100)
+        fewer = FEWER_ITEMS[self.backend]
+        for name, paper in experiments.HEAP_PAPER_KNAPSACKS.items():
+            instance = experiments.pisinger_instance(
+                paper.kind, paper.items // fewer, paper.coefficients, NUMBER
+            )
+            yield name, instance, paper if fewer == 1 else None
 
     def figure_13(self) -> pd.DataFrame:
         """Time against thread blocks: insertion, and deletion."""
@@ -320,7 +352,10 @@ def main(argv: list[str] | None = None) -> int:
         help="draw weights of 1 to 1,000 for each --graph, whose file has none or negative ones",
     )  # fmt: skip
     parser.add_argument("--knapsack", nargs="*", default=[], help="instances for table_5")
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds per knapsack")
+    parser.add_argument(
+        "--time-limit", type=float, help="seconds per knapsack, by default 60 on a GPU, else 5"
+    )
+    parser.add_argument("--threshold", type=experiments.parse_number, help="N of table_3")
     parser.add_argument("--backend", default="auto", help="auto, cpu or gpu")
     parser.add_argument(
         "--repeats", type=int, default=3, help="report the median of this many runs"

@@ -7,7 +7,8 @@ delta of near_far, and reads the GPU's energy counter and clocks around it: firs
 the GPU chooses, then at each of ``--clocks`` (MHz of the cores and of the memory), which only some
 users may set. It draws speed-up against relative power (the baseline is near_far at the fastest of
 its deltas), power, energy and the energy-delay product against P. Without an energy counter it
-draws time alone. The table is in OUT/energy.json.
+draws time alone, as PNG and SVG. The table is in OUT/energy.parquet, and with what stands out of it
+in OUT/energy.json.
 """
 
 import argparse
@@ -16,6 +17,8 @@ import statistics
 import sys
 import time
 from pathlib import Path
+
+import pandas as pd
 
 import mgraph
 from mgraph import experiments
@@ -26,6 +29,11 @@ DISTANCE_BYTES = 1 << 30  # of the distances kept at a time
 def parse_numbers(text: str) -> list[float]:
     """Parse ``1,2.5,1e4`` into numbers."""
     return [float(word.replace("_", "")) for word in text.split(",")]
+
+
+def name_files(out, name):
+    """Return the files of a figure."""
+    return [out / f"{name}.{ending}" for ending in ("png", "svg")]
 
 
 def measure(graph, options, has_meter, clocks, method, **setting):
@@ -151,7 +159,7 @@ def main(argv: list[str] | None = None) -> int:
         measured = measure_all(graph, options, has_meter)
         table = {"graph": options.graph, "idle_watts": idle}
         title = Path(options.graph).name
-        experiments.plot_time(measured, options.out / "time.png", title=title)
+        experiments.plot_time(measured, name_files(options.out, "time"), title=title)
         if has_meter:
             tuned = [m for m in measured if m.method == "self_tuning"]
             least_joules = min(tuned, key=lambda m: m.joules)
@@ -161,15 +169,16 @@ def main(argv: list[str] | None = None) -> int:
             print(f"least joules at P = {least_joules.setting:,.6g}, least energy-delay product "
                   f"at P = {least_product.setting:,.6g}")  # fmt: skip
             experiments.plot_speedup_against_power(
-                measured, options.out / "speedup.png", title=title
+                measured, name_files(options.out, "speedup"), title=title
             )
             experiments.plot_power_against_set_point(
-                measured, options.out / "power.png", idle=idle, title=title
+                measured, name_files(options.out, "power"), idle=idle, title=title
             )
             experiments.plot_energy_against_set_point(
-                measured, options.out / "energy.png", title=title
+                measured, name_files(options.out, "energy"), title=title
             )
         table["rows"] = [one._asdict() for one in measured]
+        pd.DataFrame(table["rows"]).to_parquet(options.out / "energy.parquet")
         (options.out / "energy.json").write_text(json.dumps(table, indent=1) + "\n")
     except mgraph.MgraphError as error:
         print(f"sssp_energy: {error}", file=sys.stderr)

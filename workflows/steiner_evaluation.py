@@ -5,15 +5,18 @@
 Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA", section
 4. Graphs are Barabási and Albert's (BA) of growing size, and those given. For each k it draws
 terminals at random, and measures by the same queries the reference (dijkstra, on a core) and the
-searches on a GPU; without one the reference alone. A k for which memory runs out is left out, and
-those above it. OUT/runs.csv has one row per run (n vertices, m arcs), cases.png and speedups.png
-are figure 5 of the paper, parts.png figure 6, summary.txt what is printed at the end. With
+searches on a GPU; without one the reference alone, of the smaller half of the sizes. A k above
+the number of connected vertices of a graph is left out, and one for which memory runs out,
+with those above it. OUT/runs.csv and runs.parquet have one row per run (n vertices, m arcs); cases
+and speedups are figure 5 of the paper, parts figure 6, each as PNG and SVG; summary.txt is what is
+printed at the end. With
 --unit-weights each edge counts 1, as in the paper's ontologies. With --epsilon E, the improvement
-rule's threshold, the column searches_bound has w_max / (w_min · E) · m · k, the paper's bound of
-the searches, beside those that were made.
+rule's threshold, the column searches_bound has w_max / (w_min · E) · edges · k, the paper's bound
+of the searches, beside those that were made.
 
 --steinlib: a folder of instances with one folder per class (C/c01.stp), and optima.csv with columns
-instance and optimum. OUT/steinlib.csv has one row per tree, steinlib.png gaps and times.
+instance and optimum. OUT/steinlib.csv and steinlib.parquet have one row per tree, the figure
+steinlib gaps and times.
 """
 
 import argparse
@@ -31,6 +34,7 @@ from mgraph import experiments
 
 REFERENCE, IMPROVED = "dijkstra", "improved"
 ON_GPU = ("auto", "node", "edge")
+SIZES = {"gpu": [10**3, 10**4, 10**5, 10**6], "cpu": [10**3, 10**4]}
 WARM_UP_SECONDS, MAX_WARM_UPS = 1.0, 4  # without compilation; the number of warm-ups
 
 Case = tuple[str, mgraph.Graph, dict[int, list[Any]]]  # a graph's name, the graph, its queries by k
@@ -55,6 +59,9 @@ def check_options(options: argparse.Namespace) -> None:
         )
     if not set(options.searches) <= set(ON_GPU):
         raise mgraph.UsageError(f"--searches must be some of {', '.join(ON_GPU)}")
+    options.backend = experiments.resolve_backend(options.backend)
+    if options.sizes is None:
+        options.sizes = SIZES[options.backend]
     if not (options.graphs or options.sizes or options.steinlib):
         raise mgraph.UsageError("there is nothing to measure: give --sizes, graphs or --steinlib")
     if options.improve and not options.steinlib:
@@ -76,17 +83,25 @@ def make_cases(options: argparse.Namespace) -> list[Case]:
         graphs.append((name, graph))
     if options.unit_weights:
         graphs = [(name, with_unit_weights(graph)) for name, graph in graphs]
-    return [
-        (
-            name,
-            graph,
-            {
-                k: experiments.sample_terminals(graph, [(k, options.samples)], options.seed)
-                for k in options.k
-            },
+    return [(name, graph, draw_queries(name, graph, options)) for name, graph in graphs]
+
+
+def draw_queries(
+    name: str, graph: mgraph.Graph, options: argparse.Namespace
+) -> dict[int, list[Any]]:
+    """Return terminals by k, without the k above the number of vertices that are connected."""
+    largest = int(mgraph.connected_components(graph).sizes.max())
+    left_out = [k for k in options.k if largest < k and k > options.k[0]]
+    if left_out:
+        print(
+            f"{name} of {graph.n:,} vertices: {largest:,} are connected, so k = "
+            f"{', '.join(map(str, left_out))} is left out"
         )
-        for name, graph in graphs
-    ]
+    return {
+        k: experiments.sample_terminals(graph, [(k, options.samples)], options.seed)
+        for k in options.k
+        if k not in left_out
+    }
 
 
 def with_unit_weights(graph: mgraph.Graph) -> mgraph.Graph:
@@ -151,7 +166,8 @@ def measure_query(
     if rule:
         low, high = graph.weight_range
         most = high / (low * epsilon) if low else math.inf
-        row["searches_bound"] = most * graph.num_arcs * len(terminals)
+        edges = graph.num_arcs if graph.directed else graph.num_arcs / 2
+        row["searches_bound"] = most * edges * len(terminals)
     if search == IMPROVED:
         row |= {"lower_bound": tree.lower_bound, "proven": tree.optimal}
     return row
@@ -205,14 +221,26 @@ def format_table(title: str, table: pd.DataFrame) -> str:
     return f"{title}\n{table.to_string(float_format=lambda x: f'{x:,.6g}', na_rep='-')}\n"
 
 
+def write_table(table: pd.DataFrame, file: Path) -> None:
+    """Write a table as CSV, and beside it as Parquet, each atomically."""
+    write(table.to_csv(index=False), file)
+    with experiments.writing_file(file.with_suffix(".parquet")) as stream:
+        table.to_parquet(stream)
+
+
+def name_figures(out: Path, name: str) -> list[Path]:
+    """Return the files of a figure."""
+    return [out / f"{name}.{ending}" for ending in ("png", "svg")]
+
+
 def show_runs(runs: pd.DataFrame, out: Path) -> str:
     """Draw the paper's figures 5 and 6; return them as tables."""
-    experiments.plot_steiner_parts(runs, out / "parts.png")
+    experiments.plot_steiner_parts(runs, name_figures(out, "parts"))
     groups = runs.drop(columns="sample").groupby(["graph", "n", "m", "k", "search"], sort=False)
     means = groups.mean().rename(columns=lambda name: name.replace("milliseconds", "ms"))
     text = format_table("means of the samples", means)
     if runs["search"].nunique() > 1:
-        experiments.plot_steiner_speedups(runs, out / "speedups.png")
+        experiments.plot_steiner_speedups(runs, name_figures(out, "speedups"))
         text += "\n" + format_table(
             "speed-ups, geometric means", experiments.steiner_speedups(runs)
         )
@@ -225,8 +253,8 @@ def show_steinlib(answers: pd.DataFrame, optima: pd.Series, out: Path) -> str:
     table.insert(1, "class", [Path(name).parent.name for name in table["instance"]])
     table.insert(5, "optimum", table["instance"].map(optima))
     table["gap"] = (table["cost"] / table["optimum"]).fillna(1) - 1  # 0 of 0 is the optimum
-    write(table.to_csv(index=False), out / "steinlib.csv")
-    experiments.plot_steiner_gaps(table, out / "steinlib.png")
+    write_table(table, out / "steinlib.csv")
+    experiments.plot_steiner_gaps(table, name_figures(out, "steinlib"))
     table["optimal"], table["gap"] = table["gap"] == 0, 100 * table["gap"]
     groups = table.groupby(["class", "search"], sort=False)
     summary = groups.agg({"k": "size", "optimal": "sum", "gap": ["mean", "max"]})
@@ -243,8 +271,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=defaults)
     parser.add_argument("out", type=Path)
     parser.add_argument("graphs", nargs="*", metavar="GRAPH", help="a dataset or a graph file")
-    sizes = [10**3, 10**4, 10**5, 10**6]
-    parser.add_argument("--sizes", type=parse_numbers, default=sizes, help="vertices of BA graphs")
+    parser.add_argument(
+        "--sizes", type=parse_numbers, help="vertices of BA graphs, by default to 10^6 on a GPU"
+    )
     parser.add_argument(
         "--k", type=parse_numbers, default=[1 << i for i in range(1, 11)], help="terminals"
     )
@@ -263,7 +292,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         check_options(options)
         searches = [REFERENCE]
-        if experiments.resolve_backend(options.backend) == "gpu":
+        if options.backend == "gpu":
             searches += options.searches
         else:
             print("without a GPU the reference is measured alone, and there are no speed-ups")
@@ -272,7 +301,7 @@ def main(argv: list[str] | None = None) -> int:
         rows: list[dict[str, Any]] = []
         for case in graphs:
             rows += evaluate(case, searches, options.epsilon)
-            write(pd.DataFrame(rows).to_csv(index=False), options.out / "runs.csv")
+            write_table(pd.DataFrame(rows), options.out / "runs.csv")
         if rows:
             summaries.append(show_runs(pd.DataFrame(rows), options.out))
         searches += [IMPROVED] * options.improve
@@ -281,7 +310,9 @@ def main(argv: list[str] | None = None) -> int:
             summaries.append(show_steinlib(pd.DataFrame(answers), optima, options.out))
         if rows or answers:
             known = [answer | {"graph": f"SteinLib {answer['graph']}"} for answer in answers]
-            experiments.plot_steiner_cases(pd.DataFrame(rows + known), options.out / "cases.png")
+            experiments.plot_steiner_cases(
+                pd.DataFrame(rows + known), name_figures(options.out, "cases")
+            )
         write("\n".join(summaries), options.out / "summary.txt")
     except mgraph.MgraphError as error:
         print(f"steiner_evaluation: {error}", file=sys.stderr)

@@ -34,6 +34,8 @@ from mgraph.experiments.heap_paper_graphs import HEAP_PAPER_GRAPHS as HEAP_PAPER
 from mgraph.experiments.heap_paper_graphs import MADE_HEAP_GRAPHS as MADE_HEAP_GRAPHS
 from mgraph.experiments.heap_paper_graphs import PaperGraph as PaperGraph
 from mgraph.experiments.heap_paper_graphs import make_heap_graph as make_heap_graph
+from mgraph.experiments.heap_paper_knapsacks import HEAP_PAPER_KNAPSACKS as HEAP_PAPER_KNAPSACKS
+from mgraph.experiments.heap_paper_knapsacks import PaperKnapsack as PaperKnapsack
 from mgraph.experiments.heap_timing import heap_pair_seconds as heap_pair_seconds
 from mgraph.experiments.heap_timing import heap_seconds as heap_seconds
 from mgraph.experiments.heap_timing import multi_heap_seconds as multi_heap_seconds

@@ -5,12 +5,11 @@ Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shor
 """
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from mgraph.experiments.trace_plots import format_short
-from mgraph.io.figure import drawing, ink
+from mgraph.io.figure import FigureFile, drawing, ink
 
 SET_POINT = "set-point P, arcs per iteration"
 
@@ -66,7 +65,7 @@ def _group_by_method(measured: Sequence[Measured]) -> dict[str, list[Measured]]:
 
 def plot_speedup_against_power(
     measured: Sequence[Measured],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",
@@ -97,7 +96,7 @@ def plot_speedup_against_power(
 
 def plot_power_against_set_point(
     measured: Sequence[Measured],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     idle: float | None = None,
@@ -123,7 +122,7 @@ def plot_power_against_set_point(
 
 def plot_energy_against_set_point(
     measured: Sequence[Measured],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",
@@ -157,7 +156,7 @@ def plot_energy_against_set_point(
 
 def plot_time(
     measured: Sequence[Measured],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",

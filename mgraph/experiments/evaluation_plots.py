@@ -7,7 +7,6 @@ search is auto, node, edge, or dijkstra, which is the paper's reference. Graphs 
 differ in n, are joined by lines.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ import pandas as pd
 
 from mgraph.errors import UsageError
 from mgraph.experiments.trace_plots import format_short
-from mgraph.io.figure import drawing, ink
+from mgraph.io.figure import FigureFile, drawing, ink
 
 REFERENCE = "dijkstra"
 ON_GPU = ("auto", "node", "edge")
@@ -45,7 +44,7 @@ def steiner_speedups(runs: pd.DataFrame) -> pd.DataFrame:
 
 def plot_steiner_cases(
     runs: pd.DataFrame,
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",
@@ -70,7 +69,7 @@ def plot_steiner_cases(
 
 def plot_steiner_speedups(
     runs: pd.DataFrame,
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",
@@ -127,7 +126,7 @@ def plot_steiner_speedups(
 
 def plot_steiner_parts(
     runs: pd.DataFrame,
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     sizes: Sequence[int] = (),
@@ -171,7 +170,7 @@ def plot_steiner_parts(
 
 def plot_steiner_gaps(
     answers: pd.DataFrame,
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",

@@ -4,13 +4,12 @@ Source: "Novel parallel algorithms for fast multi-GPU-based generation of massiv
 networks", figures 3 and 7 to 16.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from mgraph.io.figure import drawing, ink, label_curves
+from mgraph.io.figure import FigureFile, drawing, ink, label_curves
 
 MARKERS = "os^Dv<>PX*ph"
 _BINS_PER_DECADE = 12
@@ -18,7 +17,7 @@ _BINS_PER_DECADE = 12
 
 def plot_degree_distributions(
     histograms: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",
@@ -45,7 +44,7 @@ def plot_degree_distributions(
 
 def plot_curves(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     x: str,
@@ -100,7 +99,7 @@ def plot_curves(
 
 def plot_dots(
     values: Mapping[str, float],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     x: str,

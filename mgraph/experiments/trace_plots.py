@@ -7,13 +7,12 @@ the trace has waves, iterations of many hops on a GPU, X2 is the arcs of all the
 are relaxed at a time; the labels say so.
 """
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from mgraph.io.figure import drawing, ink, label_curves, widen_flat
+from mgraph.io.figure import FigureFile, drawing, ink, label_curves, widen_flat
 
 ARCS = "arcs per iteration"
 VERTICES = "vertices per iteration"
@@ -33,7 +32,7 @@ def format_short(number: float) -> str:
 
 def plot_profile(
     trace: Any,
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",
@@ -71,7 +70,7 @@ def plot_profile(
 
 def plot_parallelism_against_delta(
     sweeps: Mapping[str, Mapping[float, Any]],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",
@@ -95,7 +94,7 @@ def plot_parallelism_against_delta(
 
 def plot_frontier_against_delta(
     traces: Mapping[float, Any],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     title: str = "",
@@ -132,7 +131,7 @@ def plot_frontier_against_delta(
 
 def plot_distributions(
     traces: Mapping[str, Any],
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     set_points: Sequence[float] = (),

@@ -7,8 +7,8 @@ stand at the ends of curves where there is space, so that no legend has to be lo
 import contextlib
 import contextvars
 import os
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from mgraph.installation import install_command
 from mgraph.io.folder import check_file, writing_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
+FigureFile: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Theme = Literal["light", "dark"]
 _COLORS = {
     "light": ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9", "#6E6E6E"),
@@ -100,7 +101,7 @@ def _style(theme: Theme) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def drawing(
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     ax: Any = None,
     *,
     columns: int = 1,
@@ -110,9 +111,11 @@ def drawing(
 ) -> Iterator[Any]:
     """Yield axes to draw on; at the end, write their figure to the file, if there is one.
 
-    ax: the caller's axes, as many as columns times rows. Else a figure is made: one that a notebook
-    shows, or, for a file, one that nothing else refers to. size: inches. options: of
-    ``Figure.subplots``. Raises UsageError without matplotlib, and for a wrong number of axes.
+    file: or several files, such as a PNG and an SVG. ax: the caller's axes, as many as columns
+    times rows; lines that refer to no data get colours that suit their background. Else a figure is
+    made: one that a notebook shows, or, for a file, one that nothing else refers to. size: inches.
+    options: of ``Figure.subplots``. Raises UsageError without matplotlib, and for a wrong number of
+    axes.
     """
     matplotlib = _matplotlib()
     if file is not None:
@@ -124,7 +127,8 @@ def drawing(
             raise UsageError(f"`ax` must be {expected} of matplotlib (got {axes.size})")
         squeeze = options.get("squeeze", True)
         axes = axes.reshape(rows, columns)
-        yield (axes.squeeze() if columns * rows > 1 else axes[0, 0]) if squeeze else axes
+        with _suiting(axes[0, 0].get_facecolor()):
+            yield (axes.squeeze() if columns * rows > 1 else axes[0, 0]) if squeeze else axes
         if file is not None:
             save_figure(axes[0, 0].figure, file)
         return
@@ -144,6 +148,17 @@ def drawing(
         yield figure.subplots(rows, columns, **options)
         if file is not None:
             save_figure(figure, file)
+
+
+@contextlib.contextmanager
+def _suiting(background: Any) -> Iterator[None]:
+    """Let ``ink``, ``faint_ink`` and ``value_colors`` be those of the theme that suits it."""
+    red, green, blue, alpha = background
+    is_dark = alpha > 0.5 and 0.3 * red + 0.59 * green + 0.11 * blue < 0.5
+    with plot_theme("dark" if is_dark else "light"):
+        text, _, faint = _INKS[_theme.get()]
+        with _matplotlib().rc_context({"text.color": text, "axes.edgecolor": faint}):
+            yield
 
 
 def ink() -> str:
@@ -198,18 +213,24 @@ def widen_flat(axes: Any, *, decades: float = 0.5) -> None:
         axes.set_ylim(middle / half, middle * half)
 
 
-def check_figure(file: str | os.PathLike[str]) -> None:
+def check_figure(file: FigureFile) -> None:
     """Raise UsageError or StorageError if ``save_figure`` would fail, as far as can be checked."""
     _matplotlib()
-    if os.path.splitext(file)[1].lower() not in SUFFIXES:
-        raise UsageError(f"a plot's file name must end in {', '.join(SUFFIXES)} (got {file})")
-    check_file(file, overwrite=True)
+    for one in _files(file):
+        if os.path.splitext(one)[1].lower() not in SUFFIXES:
+            raise UsageError(f"a plot's file name must end in {', '.join(SUFFIXES)} (got {one})")
+        check_file(one, overwrite=True)
 
 
-def save_figure(figure: Any, file: str | os.PathLike[str]) -> None:
+def save_figure(figure: Any, file: FigureFile) -> None:
     """Write a figure, and create the folders above it; raises UsageError or StorageError."""
     check_figure(file)
-    suffix = os.path.splitext(file)[1][1:].lower()
-    options = {"metadata": {"Date": None}} if suffix == "svg" else {}
-    with writing_file(file) as stream:
-        figure.savefig(stream, format=suffix, dpi=150, **options)
+    for one in _files(file):
+        suffix = os.path.splitext(one)[1][1:].lower()
+        options = {"metadata": {"Date": None}} if suffix == "svg" else {}
+        with writing_file(one) as stream:
+            figure.savefig(stream, format=suffix, dpi=150, **options)
+
+
+def _files(file: FigureFile) -> Sequence[str | os.PathLike[str]]:
+    return [file] if isinstance(file, str | os.PathLike) else file

@@ -1,6 +1,5 @@
 """Drawings of small graphs, and of trees and forests in them."""
 
-import os
 import random
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ from mgraph.core.graph import Graph
 from mgraph.core.rows import tails
 from mgraph.errors import UsageError
 from mgraph.io.as_graph import as_graph
-from mgraph.io.figure import SUFFIXES, drawing, faint_ink, ink, value_colors
+from mgraph.io.figure import SUFFIXES, FigureFile, drawing, faint_ink, ink, value_colors
 
 MAX_ARCS = 2_000_000  # a layout of more takes many minutes
 MAX_LABELS = 40  # more cover the drawing
@@ -37,7 +36,7 @@ class Marks(NamedTuple):
 
 def plot_graph(
     graph: Any,
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     ax: Any = None,
     coordinates: Any = None,
@@ -50,7 +49,7 @@ def plot_graph(
     ----------
     graph : Graph, or what becomes one
         Of at most 2,000,000 arcs.
-    file : str or path-like, optional
+    file : str, path-like, or a list of these, optional
         Also write the figure there: the ending says whether it is PNG, SVG or PDF.
     ax : matplotlib.axes.Axes, optional
         The axes to draw on, instead of new ones.
@@ -99,7 +98,7 @@ def plot_graph(
 def plot_marks(
     graph: Any,
     marks: Marks,
-    file: str | os.PathLike[str] | None = None,
+    file: FigureFile | None = None,
     *,
     n: int | None = None,
     ax: Any = None,

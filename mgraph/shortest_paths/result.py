@@ -14,6 +14,7 @@ from mgraph.core.formatting import pluralize
 from mgraph.core.graph import on_gpu
 from mgraph.core.html import first_rows, html_table
 from mgraph.errors import UsageError
+from mgraph.io.figure import FigureFile
 from mgraph.io.graph_drawing import Marks, plot_marks
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.problem import infinity_of
@@ -228,7 +229,7 @@ class ShortestPaths:
     def plot(
         self,
         graph: Any = None,
-        file: str | os.PathLike[str] | None = None,
+        file: FigureFile | None = None,
         *,
         ax: Any = None,
         coordinates: Any = None,

@@ -1,6 +1,5 @@
 """The result of every spanning forest method."""
 
-import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,7 @@ from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.formatting import digits_of, format_sum, pluralize
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.core.html import html_table
+from mgraph.io.figure import FigureFile
 from mgraph.io.graph_drawing import Marks, plot_marks
 
 
@@ -103,7 +103,7 @@ class SpanningForest:
     def plot(
         self,
         graph: Any = None,
-        file: str | os.PathLike[str] | None = None,
+        file: FigureFile | None = None,
         *,
         ax: Any = None,
         coordinates: Any = None,

@@ -1,7 +1,6 @@
 """What a Steiner query returns."""
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
 from mgraph.core.formatting import format_sum, pluralize
 from mgraph.core.html import html_table
+from mgraph.io.figure import FigureFile
 from mgraph.io.graph_drawing import Marks, plot_marks
 from mgraph.steiner.star import MIN_RELATIVE_GAIN
 
@@ -139,7 +139,7 @@ class SteinerTree:
     def plot(
         self,
         graph: Any = None,
-        file: str | os.PathLike[str] | None = None,
+        file: FigureFile | None = None,
         *,
         ax: Any = None,
         coordinates: Any = None,

@@ -13,14 +13,6 @@ import argparse
 from mgraph import OutOfMemoryError, experiments, knapsack
 from mgraph.core.backend import gpu_count
 
-SERIES = 1000
-TABLE_4 = [
-    ("strongly_correlated", 700, 18_000), ("strongly_correlated", 800, 18_000),
-    ("strongly_correlated", 200, 7_000), ("almost_strongly_correlated", 750, 16_000),
-    ("almost_strongly_correlated", 1300, 6_000), ("almost_strongly_correlated", 500, 7_000),
-    ("even_odd", 900, 18_000), ("even_odd", 1200, 13_000), ("even_odd", 400, 8_000),
-    ("subset_sum", 100, 18_000), ("subset_sum", 1250, 12_000), ("subset_sum", 1300, 14_000),
-]  # fmt: skip
 WAYS = {
     "plain": {"method": "plain_branch_and_bound", "backend": "cpu", "collect": False},
     "plain, collecting": {"method": "plain_branch_and_bound", "backend": "cpu"},
@@ -39,7 +31,7 @@ def main():
     parser.add_argument("--only", default="", help="the ways whose names contain this")
     parser.add_argument("--tiny", action="store_true")
     options = parser.parse_args()
-    for kind, items, limit in TABLE_4:
+    for kind, items, limit, *_ in experiments.HEAP_PAPER_KNAPSACKS.values():
         items, limit = (20, 50) if options.tiny else (items, limit)
         instance = experiments.pisinger_instance(kind, items, limit, options.number)
         best = knapsack(instance.profits, instance.weights, instance.capacity).profit

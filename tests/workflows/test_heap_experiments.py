@@ -30,15 +30,36 @@ def test_a_cpu(workflow, tmp_path, capsys):
     text = (out / "tables.md").read_text()
     for name in ("figure_15", "figure_16", "figure_18"):
         assert (out / f"{name}.png").stat().st_size > 10_000
+        assert (out / f"{name}.svg").stat().st_size > 10_000
         assert (pd.read_parquet(out / f"{name}.parquet")["s"] > 0).all()
         assert f"## {name.replace('_', ' ').capitalize()}:" in text
     heaps = pd.read_parquet(out / "table_1.parquet")
     assert set(heaps["heap"]) == {"batch", "sequential"}
     paths = pd.read_parquet(out / "table_3.parquet").iloc[0]
     assert paths["with, expanded"] < paths["without, expanded"]
+    assert paths["N"] == 10_000
     packed = pd.read_parquet(out / "table_5.parquet")
     assert packed["optimal"].all()
     assert packed["profit"].nunique() == 1
+    assert set(packed["search"]) == {"the paper's", "by profit", "by bound"}
+
+
+def test_the_papers_knapsacks(workflow, tmp_path, monkeypatch):
+    """Smaller on cores; at their size beside what the paper printed."""
+    only = [str(tmp_path), "--only", "table_5", "--backend", "cpu", "--repeats", "1"]
+    assert workflow.main(only) == 0
+    packed = pd.read_parquet(tmp_path / "table_5.parquet")
+    assert packed["instance"].nunique() == 12
+    assert (packed.groupby("instance")["profit"].nunique() == 1).all()
+    assert "paper's s" not in packed
+    monkeypatch.setitem(workflow.FEWER_ITEMS, "cpu", 1)
+    small = {name: mgraph.experiments.HEAP_PAPER_KNAPSACKS[name] for name in ("ks_ss_100_18k",)}
+    monkeypatch.setattr(mgraph.experiments, "HEAP_PAPER_KNAPSACKS", small)
+    assert workflow.main(only) == 0
+    packed = pd.read_parquet(tmp_path / "table_5.parquet").set_index(["search", "on"])
+    assert packed["paper's nodes"].dropna().to_dict() == {("the paper's", "core"): 54_278}
+    assert packed["paper's s"][("the paper's", "core")] == 0.04238
+    assert (packed["times as fast"].dropna() > 0).all()
 
 
 def test_the_papers_graphs(workflow, tmp_path, capsys):
@@ -50,6 +71,8 @@ def test_the_papers_graphs(workflow, tmp_path, capsys):
     assert list(made["paper's edges"]) == [25_165_738, 89_240_544, 13_783_240]
     paths = pd.read_parquet(tmp_path / "out" / "table_3.parquet")
     assert list(paths["arcs"]) == list(made["arcs"])
+    assert list(paths["N"]) == [64] * 3
+    assert (paths["with, expanded"] < paths["without, expanded"]).any()
     assert (paths[["without, expanded", "with, expanded"]] > 500).all(axis=None)
     assert "NAME.mtx: AS365, bundle_adj, coPapersDBLP, hollywood-2009" in capsys.readouterr().out
 

@@ -37,8 +37,17 @@ def test_parallelism(grid, tmp_path, capsys):
     assert "P = 40" in capsys.readouterr().out
     files = {file.name for file in tmp_path.iterdir()}
     assert {"parallelism.png", "frontier.png", "distributions.png"} <= files
-    assert {"set_point-40.parquet", "set_point-40.png"} <= files
-    assert len([name for name in files if name.startswith("delta-")]) == 4
+    assert {"set_point-40.parquet", "set_point-40.png", "set_point-40.svg"} <= files
+    assert len([name for name in files if name.startswith("delta-")]) == 6
+    table = pd.read_parquet(tmp_path / "searches.parquet").set_index("search")
+    assert len(table) == 3
+    assert (table[["iterations", "mean x2", "median x2", "mean x3", "ms"]] > 0).all(axis=None)
+    assert "| P = 40 |" in (tmp_path / "tables.md").read_text()
+    held = [*arguments, "--set-points", "30,300", "--controller", "paper"]
+    assert load("sssp_parallelism").main(held) == 0  # the letter of the paper does not end at 30
+    assert "P = 30: left out, since the paper's controller has not" in capsys.readouterr().out
+    other = pd.read_parquet(tmp_path / "searches.parquet")
+    assert list(other["search"])[2:] == ["P = 300"]
     assert load("sssp_parallelism").main([*arguments[:2], "--source", "999"]) == 2
     assert load("sssp_parallelism").main([str(grid), str(grid)]) == 1
 
@@ -65,6 +74,8 @@ def test_energy_without_a_counter(grid, tmp_path, capsys):
     assert [row["method"] for row in table["rows"]] == ["near_far", "self_tuning", "self_tuning"]
     assert all(row["milliseconds"] > 0 and row["joules"] is None for row in table["rows"])
     assert (tmp_path / "time.png").exists()
+    assert (tmp_path / "time.svg").exists()
+    assert len(pd.read_parquet(tmp_path / "energy.parquet")) == 3
     assert load("sssp_energy").main(["none.gr", str(tmp_path)]) == 1
     assert load("sssp_energy").main([str(grid), str(grid)]) == 1
 

@@ -109,9 +109,24 @@ def test_evaluation_without_a_gpu(graph, steinlib, tmp_path, capsys):
     assert written in text
     (row,) = (line for line in written.splitlines() if line.startswith("X"))
     assert row.split()[:5] == ["X", "dijkstra", "2", "2", "-"]
-    assert all(is_png(out / name) for name in ("cases.png", "parts.png", "steinlib.png"))
+    assert all(is_png(out / f"{name}.png") for name in ("cases", "parts", "steinlib"))
+    assert all((out / f"{name}.svg").stat().st_size for name in ("cases", "parts", "steinlib"))
+    assert pd.read_parquet(out / "runs.parquet")["cost"].tolist() == runs["cost"].tolist()
+    assert len(pd.read_parquet(out / "steinlib.parquet")) == 6
     assert (runs["degree_variance"] > 0).all()
     assert not (out / "speedups.png").exists()
+
+
+def test_k_that_a_graph_is_too_small_for_is_left_out(graph, tmp_path, capsys):
+    out = tmp_path / "out"
+    sizes = ["--sizes", "200,2000", "--k", "2,200,1024", "--samples", "1"]
+    assert load("steiner_evaluation").main([str(out), *sizes, "--backend", "cpu"]) == 0
+    text = capsys.readouterr().out
+    assert "BA of 200 vertices: 200 are connected, so k = 1024 is left out" in text
+    runs = pd.read_csv(out / "runs.csv")
+    assert runs.groupby("n")["k"].unique().map(list).to_dict() == {
+        200: [2, 200], 2000: [2, 200, 1024],
+    }  # fmt: skip
 
 
 def test_evaluation_of_edges_that_count_one(graph, tmp_path):
@@ -130,7 +145,8 @@ def test_evaluation_beside_the_papers_bound(graph, tmp_path):
     runs = pd.read_csv(out / "runs.csv")
     assert (runs["searches"] < runs["searches_bound"]).all()
     ba = runs[runs["graph"] == "BA"]
-    assert (ba["searches_bound"] / (ba["m"] * ba["k"])).between(100, 990).all()  # weights 1 to 99
+    edges = ba["m"] / 2
+    assert (ba["searches_bound"] / (edges * ba["k"])).between(100, 990).all()  # weights 1 to 99
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ from mgraph.distributed.operations.tasks import fetch_result, follow_parts, span
 from mgraph.distributed.operations.verify import read_model
 from mgraph.errors import DatasetError
 from mgraph.io.dataset import EdgeDataset, Part
-from mgraph.io.figure import drawing, ink
+from mgraph.io.figure import FigureFile, drawing, ink
 
 COUNTER_SHARE = 8  # a counter array takes at most one eighth of a thread's memory
 _BYTES_PER_EDGE = 64  # while the vertices that have edges are merged
@@ -96,14 +96,12 @@ class Degrees:
             "count": self.count.tolist(),
         }
 
-    def plot(
-        self, file: str | os.PathLike[str] | None = None, *, ax: Any = None, title: str = ""
-    ) -> Any:
+    def plot(self, file: FigureFile | None = None, *, ax: Any = None, title: str = "") -> Any:
         """Draw the distribution on logarithmic axes, with the fitted tail.
 
         Parameters
         ----------
-        file : str or path-like, optional
+        file : str, path-like, or a list of these, optional
             Also write the figure there, as ``.png``, ``.svg`` or ``.pdf``.
         ax : matplotlib.axes.Axes, optional
             The axes to draw on, instead of new ones.
