@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,25 @@ def html_table(
     if columns:
         table += _first_rows(columns)
     return f"{table}</div>"
+
+
+class Tabular:
+    """What notebooks show as a table: the fields that are numbers or text, and columns."""
+
+    _hidden: ClassVar[tuple[str, ...]] = ()  # names of fields
+
+    def _columns(self) -> Mapping[str, Any] | None:
+        """Return columns to show below the fields, by name."""
+        return None
+
+    def _repr_html_(self) -> str:
+        """Return the table, for notebooks."""
+        facts = {
+            name.replace("_", " "): value
+            for name, value in vars(self).items()
+            if isinstance(value, str | int | float) and name not in self._hidden
+        }
+        return html_table(type(self).__name__, facts, self._columns())
 
 
 def _first_rows(columns: Mapping[str, Any]) -> str:

@@ -49,6 +49,22 @@ def test_datasets_and_runs_are_tables(tmp_path):
     assert {"GenerateRun", "8", "checksum"} <= set(cells(run._repr_html_()))
     dataset = mgraph.open_dataset(tmp_path / "g")
     assert {"Dataset", "1,000", "1,997", "none", "parts"} <= set(cells(dataset._repr_html_()))
+    degrees = mgraph.degrees(tmp_path / "g")
+    assert {"Degrees", "edges", "1,997", "degree"} <= set(cells(degrees._repr_html_()))
+    assert {"Verdict", "1,997", "fault"} <= set(cells(mgraph.verify(tmp_path / "g")._repr_html_()))
+    run = mgraph.components_dataset(tmp_path / "g")
+    assert {"ComponentsRun", "components", "1000", "1"} <= set(cells(run._repr_html_()))
+
+
+def test_partitioned_graphs_and_results_are_tables(tmp_path):
+    mgraph.generate(tmp_path / "g", CopyModel(1000, 2))
+    threaded = mgraph.connect(backend="cpu", threaded=True)
+    with mgraph.open_partitioned(tmp_path / "g", cluster=threaded) as graph:
+        assert {"PartitionedGraph", "3,994", "ghosts"} <= set(cells(graph._repr_html_()))
+        paths, forest = graph.sssp(0), graph.minimum_spanning_forest()
+        assert {"reached", "1,000", "rounds"} <= set(cells(paths._repr_html_()))
+        assert {"edges", "999", "components"} <= set(cells(forest._repr_html_()))
+        assert paths.name not in paths._repr_html_()
 
 
 def test_text_is_escaped_and_rows_are_few():

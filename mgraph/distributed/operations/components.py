@@ -25,6 +25,7 @@ import numpy as np
 from mgraph.components.component_folder import FORMAT, TABLE
 from mgraph.core.choices import Backend, Compression, Ids, check_choice
 from mgraph.core.formatting import pluralize
+from mgraph.core.html import Tabular
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike
 from mgraph.distributed.operations.batches import divide_parts
 from mgraph.distributed.operations.components_largest import LargestOperation
@@ -62,7 +63,7 @@ _READING = ("src", "dst", "weight", "drop_infinite")
 
 
 @dataclass(frozen=True)
-class ComponentsRun:
+class ComponentsRun(Tabular):
     """What ``components_dataset`` did.
 
     Attributes
@@ -103,6 +104,9 @@ class ComponentsRun:
         largest = f", the largest of {shown}" if sizes.size else ""
         components = pluralize(self.num_components, "component")
         return f"{components} of {self.n:,} vertices{largest}"
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        return {"vertices": self.sizes[::-1], "components of that size": self.counts[::-1]}
 
 
 class ComponentsOperation(Operation):

@@ -23,6 +23,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from mgraph.core.choices import Backend
+from mgraph.core.html import Tabular
 from mgraph.core.power_law import PowerLaw, fit, import_libraries
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike
 from mgraph.distributed.operations.degrees_tasks import (
@@ -49,7 +50,7 @@ _BYTES_PER_EDGE = 64  # while the vertices that have edges are merged
 
 
 @dataclass(frozen=True, repr=False)
-class Degrees:
+class Degrees(Tabular):
     """A degree distribution: ``count[i]`` vertices have degree ``degree[i]``.
 
     Attributes
@@ -81,6 +82,9 @@ class Degrees:
         law = self.power_law
         tail = f", exponent {law.exponent:.3f} ± {law.standard_error:.3f}" if law else ""
         return f"Degrees({self.n:,} vertices, {self.num_edges:,} edges{span}{tail})"
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        return {"degree": self.degree, "vertices": self.count}
 
     def to_json(self) -> dict[str, Any]:
         """Return the distribution as JSON; ``power_law`` is null if no tail can be fitted."""

@@ -114,6 +114,18 @@ class PartitionedGraph:
         size = f"n={self.n}, num_arcs={self.num_arcs}, workers={self._ranks.size}"
         return f"PartitionedGraph({size}, {self.backend})"
 
+    def _repr_html_(self) -> str:
+        """Return the graph and the workers' shares as a table, for notebooks."""
+        from mgraph.core.html import html_table
+
+        facts = {
+            "vertices": self.n, "arcs": self.num_arcs, "directed": self.directed,
+            "weights": self.has_weights, "memory": self.backend,
+        }  # fmt: skip
+        shown = "first", "owned", "arcs", "ghosts", "bytes"
+        columns = {name: [getattr(rank, name) for rank in self.ranks] for name in shown}
+        return html_table("PartitionedGraph", facts, columns)
+
     def sssp(
         self,
         source: Any,

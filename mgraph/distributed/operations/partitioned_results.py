@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.edges import EdgeList
+from mgraph.core.html import Tabular
 from mgraph.distributed.operations.partitioned_tasks import (
     fetch_rank,
     follow_rank,
@@ -21,8 +22,10 @@ from mgraph.shortest_paths.result import Path
 
 
 @dataclass(frozen=True)
-class _Result:
+class _Result(Tabular):
     """What the workers keep under a name."""
+
+    _hidden = ("name",)
 
     graph: Any
     name: str

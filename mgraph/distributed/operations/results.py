@@ -4,10 +4,10 @@ import dataclasses
 from typing import Any, ClassVar
 
 from mgraph.core.formatting import pluralize
-from mgraph.core.html import html_table
+from mgraph.core.html import Tabular
 
 
-class Results:
+class Results(Tabular):
     """A result that has a table: one row per record of the attribute named ``_rows``."""
 
     _rows: ClassVar[str]
@@ -30,16 +30,9 @@ class Results:
         shown = (f"{name}={_short(value)}" for name, value in vars(self).items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    def _repr_html_(self) -> str:
-        """Return the same as a table, for notebooks."""
+    def _columns(self) -> dict[str, list[Any]] | None:
         rows = [dataclasses.asdict(row) for row in getattr(self, self._rows)]
-        facts = {
-            name.replace("_", " "): value
-            for name, value in vars(self).items()
-            if isinstance(value, str | int | float)
-        }
-        columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else None
-        return html_table(type(self).__name__, facts, columns)
+        return {name: [row[name] for row in rows] for name in rows[0]} if rows else None
 
 
 def _short(value: Any) -> str:

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from mgraph import timings
 from mgraph.core.choices import Backend
+from mgraph.core.html import Tabular
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.generate import resolve_backend
 from mgraph.distributed.operations.generate_plan import choose_block_edges
@@ -28,7 +29,7 @@ from mgraph.io.manifest import Manifest, PartRecord
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Tabular):
     """What ``verify`` found.
 
     Attributes
@@ -59,6 +60,9 @@ class Verdict:
     def ok(self) -> bool:
         """Whether there is no fault."""
         return not self.faults
+
+    def _columns(self) -> dict[str, tuple[str, ...]]:
+        return {"fault": self.faults}
 
 
 def find_manifest_faults(manifest: Manifest, model: CopyModel | None) -> list[str]:
