@@ -37,6 +37,7 @@ WRITTEN = re.compile(
     r'(?:mgraph\.generate\(|write_graph\(\w+, |_dataset\("\w+", |Path\(|open\(|\.write\(|'
     r'largest=|file=|out=)"([\w.-]+)"'
 )
+MENU = re.compile(r"^:::\{toctree\}\n(?:^:.*\n)*((?:.*\n)*?):::$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#([\w.-]+))?\)")
 
 
@@ -187,6 +188,16 @@ def test_links_lead_somewhere(page):
                 re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
             ]
             assert any(anchor in slug for slug in slugs), f"{page.name} links to {target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", ["guide", "howto/index", "algorithms/index", "explanations/index"])
+def test_lists_of_pages_are_complete(page):
+    """What the site's menu has, a reader of the files finds as links."""
+    text = (DOCS / f"{page}.md").read_text()
+    entries = re.findall(r"^(?:.*<)?([\w./-]+)>?$", "".join(re.findall(MENU, text)), re.MULTILINE)
+    assert len(entries) >= 7
+    for entry in entries:
+        assert f"]({entry}.md)" in text, entry
 
 
 def test_pictures_are_drawn_and_shown(tmp_path):

@@ -4,7 +4,7 @@
                                          [--graph GRAPH … [--random-weights]]
                                          [--knapsack FILE …]
 
-Source: Y. Chen, F. Hua, Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs", section 5. Its
+Source: Y. Chen et al., "Accelerating concurrent heap on GPUs", section 5. Its
 heaps take 2^29 keys; here --keys, by default as many on a GPU and 2^22 on CPUs, where the heap is
 the one of a CPU, and what needs a GPU is left out. OUT has for each a table,
 NAME.parquet, for a figure a plot, NAME.png and NAME.svg, and all tables in tables.md.

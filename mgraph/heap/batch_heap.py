@@ -62,7 +62,7 @@ class BatchHeap:
     twice as many to pop them. Memory: up to twice that of the keys and values, since the nodes of
     the last level may stand anywhere in it, and as much again while the heap grows. With one
     heap, CPU and GPU give the same keys; the values of equal keys come in any order. Source:
-    Y. Chen, F. Hua, Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs", 2019;
+    Y. Chen et al., "Accelerating concurrent heap on GPUs", 2019;
     ``batch_heap_gpu`` says where the heap departs from it. Several heaps: H. Rihani, P. Sanders,
     R. Dementiev, "MultiQueues", 2015.
 

@@ -1,6 +1,6 @@
 """The heap of sorted nodes on a GPU: many blocks insert and delete at once.
 
-Source: Y. Chen, F. Hua, Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs", 2019. The
+Source: Y. Chen et al., "Accelerating concurrent heap on GPUs", 2019. The
 nodes, and what an insertion and a deletion do to them, are described in ``batch_heap_cpu``. A block
 works on an operation, all its threads on a merge. Each node has a word, its lock (section 3.3.1).
 The holder of a node acquires those below it before it releases the node, so that no operation

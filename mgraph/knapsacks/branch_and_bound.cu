@@ -1,4 +1,4 @@
-// 0/1 knapsack by branch and bound on the concurrent heap: section 5.7.2 of Chen, Hua, Jin, Zhang,
+// 0/1 knapsack by branch and bound on the concurrent heap: section 5.7.2 of Chen et al.,
 // "Accelerating concurrent heap on GPUs" (2019), the version with garbage collection. Without a
 // table it is the paper's search to the letter, as plain_branch_and_bound_cpu.py describes it.
 //

@@ -154,8 +154,8 @@ def knapsack(
     may depend on the method and, on a GPU, on the order of events. Memory: 5 bytes per state for
     the dynamic program, 32 bytes per node for branch and bound; either may be exponential in the
     number of items, and ``BENCHMARKS.md`` beside the source has figures. Sources: D. Pisinger, "A
-    minimal algorithm for the 0-1 knapsack problem", 1997 (dynamic program); Y. Chen, F. Hua,
-    Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs", 2019, section 5.7.2 (branch and
+    minimal algorithm for the 0-1 knapsack problem", 1997 (dynamic program); Y. Chen et al.,
+    "Accelerating concurrent heap on GPUs", 2019, section 5.7.2 (branch and
     bound).
 
     Examples

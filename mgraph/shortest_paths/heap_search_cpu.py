@@ -1,6 +1,6 @@
 """A frontier from which a heap selects the nearest vertices where it is large: on one core.
 
-Source: Y. Chen, F. Hua, Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs" (2019), section
+Source: Y. Chen et al., "Accelerating concurrent heap on GPUs" (2019), section
 5.7.1. An iteration relaxes the frontier's arcs, and the vertices that are improved, the active
 nodes, are the next frontier. But where there are more of them than a threshold, they go into a heap
 by their distances, and the next frontier is as many of the nearest as the threshold says. So fewer
