@@ -92,7 +92,7 @@ def search(location: str, source_name: str, options: dict[str, Any], reason: str
                     f"{reason}, and {pluralize(workers, 'worker')} cannot hold it together; "
                     f"{remedy}"
                 )
-            click.echo(f"warning: {reason}; it is spread over {workers} workers", err=True)
+            click.echo(f"mgraph: {reason}: its arcs are spread over {workers} workers", err=True)
         with partitioned(cluster, dataset, reading, directed=directed, progress=progress) as graph:
             if not options["quiet"]:
                 click.echo(f"{graph}", err=True)
@@ -128,11 +128,18 @@ class _Named:
 def _print_target(
     paths: Any, named: _Named, target: int, distance: Any, options: dict[str, Any]
 ) -> None:
-    """Print a target's distance, None if it is not reached, and perhaps the path to it."""
+    """Print a target's distance, None if it is not reached, and perhaps the path to it.
+
+    The weights of its arcs are differences of distances, where these are whole.
+    """
     digits, ids = digits_of(paths.graph.length_dtype), options["ids"]
     length = "not reached" if distance is None else f"at {format_sum(distance, digits)}"
     click.echo(f"target {describe_vertex(named, target, ids)}: {length}")
     if options["path"] and distance is not None:
         path = paths.path(target)
+        are_exact = path.distance.dtype.kind == "i"
+        before = None
         for vertex, at in zip(path.vertices.tolist(), path.distance.tolist(), strict=True):
-            click.echo(f"  {describe_vertex(named, vertex, ids)}: at {format_sum(at, digits)}")
+            arc = f", by an arc of weight {at - before}" if before is not None and are_exact else ""
+            click.echo(f"  {describe_vertex(named, vertex, ids)}: at {format_sum(at, digits)}{arc}")
+            before = at

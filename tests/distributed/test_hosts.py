@@ -184,7 +184,7 @@ def test_a_graph_is_spread_over_hosts_with_tls(cluster, tmp_path):
         )
         assert status == 0, err
         found.append(json.loads((out / "_manifest.json").read_text()))
-    assert found[0]["ranks"] == 2
+    assert found[0]["workers"] == 2
     assert found[0]["checksum"] == found[1]["checksum"]
     many, out = ["--random", 10_000], tmp_path / "cut"
     process = cluster.network["client"].start(

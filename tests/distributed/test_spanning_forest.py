@@ -140,7 +140,7 @@ def test_a_forest_that_is_not_written(tmp_path, cluster, dataset, whole, monkeyp
     with pytest.raises(UsageError, match="batch, resume and overwrite need `out`"):
         span(dataset, None, cluster, batch=100)
     monkeypatch.setattr(spanning_forest, "fits_ranks", lambda *_: False)
-    with pytest.raises(UsageError, match="no memory for 79,990 edges at once; pass `out`"):
+    with pytest.raises(UsageError, match=r"79,990 edges and .* at once; pass `out=FOLDER`"):
         span(dataset, None, cluster)
 
 

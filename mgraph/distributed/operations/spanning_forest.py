@@ -25,6 +25,7 @@ import mgraph
 from mgraph.core.arrays import to_python_numbers
 from mgraph.core.choices import Backend, Compression
 from mgraph.core.exact_sum import rounded
+from mgraph.core.formatting import pluralize
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.batches import Batches, deal_parts, group_neighbours
 from mgraph.distributed.operations.operation import Operation, Run, Work
@@ -178,8 +179,9 @@ class ForestOperation(Operation):
         if self.folder is None:
             if not fits:
                 raise UsageError(
-                    f"the workers have no memory for {dataset.num_edges:,} edges at once; pass "
-                    "`out`, beside which the forests of parts are kept"
+                    f"the workers have no memory for {pluralize(dataset.num_edges, 'edge')} and "
+                    f"{pluralize(dataset.n, 'vertex', 'vertices')} at once; pass `out=FOLDER`, "
+                    "beside which the forests of parts are kept, or use workers with more memory"
                 )
             self.is_in_memory = True
             return Work(reduce_parts, [], [], {"plan": plan})

@@ -189,7 +189,7 @@ class SsspOperation(GraphOperation):
             "batch": size,
         }
         if self.searches is not None:
-            identity |= {"batch": 1, "ranks": size}
+            identity |= {"batch": 1, "workers": size}
         if self.ids == "original" and self.facts.id_kind is not None:
             identity["ids"] = "original"
         backend = run.cluster.backend
@@ -205,7 +205,7 @@ class SsspOperation(GraphOperation):
         batches = [(i, self.sources[start : start + size]) for i, start in enumerate(starts)]
         sizes = [self.facts.num_arcs * len(sources) for _, sources in batches]
         # Parts of a graph over all workers have some of the rows of a search.
-        kept = self.kept(run, lambda i: self.plan.footer(i) | {"ranks": None}, len(batches))
+        kept = self.kept(run, lambda i: self.plan.footer(i) | {"workers": None}, len(batches))
         return Work(search_batch, batches, sizes, {"plan": self.plan}, kept)
 
     def _ask_ranks(self, run: Run) -> None:
