@@ -16,8 +16,9 @@ from mgraph.core.choices import Backend, Device, did_you_mean
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.core.host import available_memory
 from mgraph.core.networkx_graph import RENUMBERED, parse_integer
-from mgraph.errors import DatasetError, MgraphWarning, UsageError
+from mgraph.errors import DatasetError, MgraphWarning, OutOfMemoryError, UsageError
 from mgraph.io import graph_dataset
 from mgraph.io.address import location_text
 from mgraph.io.dataset import EdgeDataset
@@ -26,6 +27,8 @@ from mgraph.io.listing import Listing
 from mgraph.io.tables.column_names import ColumnRequest
 from mgraph.io.tables.sparse_ids import UnnumberedError
 from mgraph.io.tables.table_files import TableOptions, has_pattern, holds_tables
+
+_SURE_BYTES = 1 << 30  # that any machine has
 
 
 @dataclass(frozen=True)
@@ -332,6 +335,7 @@ def build_graph(
 ) -> Graph:
     """Build the graph of what was read from a location. Raises DatasetError."""
     edges, n, directed, labels, *_ = listing
+    _check_vertices_fit(location, n)
     if options.drop_infinite:
         edges = drop_infinite(edges)
     try:
@@ -346,6 +350,19 @@ def build_graph(
     except UsageError as error:  # the file's content is wrong, not a parameter
         raise DatasetError(f"{location}: {error}") from error
     return graph.with_labels(labels)
+
+
+def _check_vertices_fit(location: Any, n: int) -> None:
+    """Raise OutOfMemoryError if a graph's rows need more memory than there is.
+
+    They are zeros at first, which takes no memory yet, so that no allocation would fail.
+    """
+    needed = 8 * (n + 1)
+    if needed > _SURE_BYTES and needed > (free := available_memory()):
+        raise OutOfMemoryError(
+            f"{location} has {n:,} vertices, whose rows take {needed / 2**30:,.1f} GiB, and this "
+            f"process has {free / 2**30:,.1f} GiB of memory; use a machine with more memory"
+        )
 
 
 def drop_infinite(edges: EdgeList) -> EdgeList:

@@ -213,6 +213,16 @@ def test_more_vertices_than_fit_into_memory(tmp_path, monkeypatch):
         mgraph.read_graph(tmp_path / "g.gr", backend="cpu")
 
 
+def test_rows_that_do_not_fit_are_refused_before_they_are_filled(tmp_path, monkeypatch):
+    mgraph.generate(tmp_path / "g", CopyModel(1000, 2), backend="cpu")
+    monkeypatch.setattr(graph_reader, "_SURE_BYTES", 1000)
+    monkeypatch.setattr(graph_reader, "available_memory", lambda: 8008)
+    assert mgraph.read_graph(tmp_path / "g", backend="cpu").n == 1000
+    monkeypatch.setattr(graph_reader, "available_memory", lambda: 8007)
+    with pytest.raises(OutOfMemoryError, match=r"g has 1,000 vertices, whose rows take .* GiB"):
+        mgraph.read_graph(tmp_path / "g", backend="cpu")
+
+
 def test_parts_that_contradict_the_manifest(tmp_path, cluster):
     for n, name in ((500, "g"), (300, "few"), (900, "many")):
         model = CopyModel(n, 3, weights=(1, 9))
