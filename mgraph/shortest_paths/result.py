@@ -256,8 +256,7 @@ class ShortestPaths:
         Raises
         ------
         UsageError
-            If predecessors were not recorded, if matplotlib is not installed, or igraph without
-            coordinates; or for another graph.
+            Without predecessors, matplotlib, or both igraph and coordinates; for another graph.
         """
         _, distance, predecessor = self._search(search)
         vertices = np.flatnonzero(predecessor >= 0)

@@ -106,7 +106,7 @@ def test_parts_of_the_other_kind_are_not_kept(tmp_path, cluster, dataset, first)
     second = {"always": "never", "never": "always"}[first]
     out = tmp_path / "r"
     search(dataset, cluster, out=out, partition=first, batch=1)
-    with pytest.raises(UsageError, match="ranks is"):
+    with pytest.raises(UsageError, match="workers is"):
         search(dataset, cluster, out=out, partition=second, batch=1, resume=True)
 
 
