@@ -24,6 +24,16 @@ def town(n=300, seed=4):
     return mgraph.from_edges(edges, n, directed=False, **CPU), places
 
 
+def grid(side):
+    """A square grid, its weights drawn at random."""
+    vertex = np.arange(side * side).reshape(side, side)
+    src = np.concatenate([vertex[:, 1:].ravel(), vertex[1:].ravel()])
+    dst = np.concatenate([vertex[:, :-1].ravel(), vertex[:-1].ravel()])
+    weight = np.random.default_rng(1).integers(1, 1000, src.size)
+    edges = mgraph.EdgeList(src, dst, weight)
+    return mgraph.from_edges(edges, side * side, directed=False, **CPU)
+
+
 def preferential(n, d, **options):
     """A generated graph."""
     edges = mgraph.CopyModel(n, d, **options).edges(**CPU).edges

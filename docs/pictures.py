@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import tree_pictures
 from matplotlib.collections import PolyCollection
-from picture_graphs import CPU, background, preferential, town
+from picture_graphs import CPU, background, grid, preferential, town
 
 import mgraph
 from mgraph import experiments
@@ -158,6 +158,21 @@ def near_far(file):
         label_curves(axes)
 
 
+def heap_search(file):
+    """The frontier of a search, with all vertices in it and with a heap for those beyond N."""
+    graph = grid(150)
+    with drawing(file, size=(7, 3.8)) as axes:
+        for threshold in (1 << 31, 500, 100):
+            options = {"method": "heap", "heap_threshold": threshold, "trace": True}
+            frontier = mgraph.sssp(graph, graph.n // 2 + 75, **options, **CPU).trace["x1"]
+            name = "no heap" if threshold > graph.n else f"N = {threshold}"
+            label = f"{name}: each vertex {frontier.sum() / graph.n:.1f} times"
+            axes.plot(np.arange(1, len(frontier) + 1), frontier, label=label)
+        axes.set(xlabel="iteration", ylabel="vertices expanded")
+        axes.set_title("a grid of 150 × 150, weights 1 to 999, from its middle")
+        axes.legend()
+
+
 def self_tuning(file):
     """The parallelism that the controller keeps, for three set-points."""
     graph = preferential(200_000, 8, weights=(1, 9999))
@@ -228,8 +243,8 @@ def first_neighbours(graph, count):
 PICTURES = {
     function.__name__: function
     for function in (
-        network, copies, chains, ends, degrees, paths, rounds, near_far, self_tuning, partition,
-        components, *tree_pictures.PICTURES,
+        network, copies, chains, ends, degrees, paths, rounds, near_far, heap_search, self_tuning,
+        partition, components, *tree_pictures.PICTURES,
     )
 }  # fmt: skip
 

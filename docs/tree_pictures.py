@@ -9,6 +9,7 @@ from mgraph.io.figure import drawing, faint_ink, ink, label_curves
 from mgraph.io.graph_drawing import draw_edges
 
 LARGE = 16  # points of text in wide pictures, which pages show smaller
+TREE_INKS = ("C0", "C2", "C3", "C4", "C5")  # all but the tree's
 TREE_COLORS = 6  # of Borůvka's trees
 LABEL_PLACES = [  # beside a terminal, in points, from the first choice to the last
     (6, 5, "left", "bottom"), (-6, 5, "right", "bottom"), (6, -5, "left", "top"),
@@ -74,6 +75,63 @@ def exact_tree(file):
                 text.set_fontsize(LARGE)
         for axes, tree in zip(panes, trees, strict=True):
             move_labels(axes, graph, places, tree)
+
+
+def group_tree(file):
+    """Five groups of vertices, and the cheapest tree with one of each."""
+    graph, places = town()
+    random = np.random.default_rng(5)
+    groups = [random.choice(graph.n, 3, replace=False) for _ in range(5)]
+    tree = mgraph.group_steiner_tree(graph, groups, **CPU)
+    with drawing(file, size=(8, 6.6)) as axes:
+        tree.plot(graph, ax=axes, coordinates=places, title=f"cost {tree.cost:,}")
+        for index, (group, marker) in enumerate(zip(groups, "o^Dvp", strict=True)):
+            style = {"s": 70, "color": TREE_INKS[index], "marker": marker, "zorder": 5}
+            axes.scatter(*places[group].T, label=f"group {index + 1}", **style)
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+        move_labels(axes, graph, places, tree)
+
+
+def prizes(file):
+    """A tree that leaves out the vertices whose prizes are less than the way to them."""
+    graph, places = town()
+    random = np.random.default_rng(3)
+    prize = np.where(random.random(graph.n) < 0.1, random.integers(50, 500, graph.n), 0)
+    tree = mgraph.prize_collecting_steiner_tree(graph, prize)
+    held = np.isin(np.arange(graph.n), tree.terminals)
+    title = f"edges and prizes left out: {tree.cost:,}"
+    with drawing(file, size=(8, 6.6)) as axes:
+        background(axes, graph, places)
+        draw_edges(axes, places, np.column_stack([tree.src, tree.dst]), color="C1", lw=2)
+        for name, shown, color in (("collected", held, "C0"), ("left out", ~held, "C2")):
+            shown = shown & (prize > 0)
+            style = {"s": prize[shown] / 2, "color": color, "zorder": 4}
+            axes.scatter(*places[shown].T, label=f"prize {name}", **style)
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+        axes.set_title(title)
+
+
+def arborescence(file):
+    """The arcs of a directed graph that lead from a root to terminals at the least cost."""
+    graph, places = town()
+    src, dst, weight = graph.to_edges()
+    ends = np.concatenate([np.column_stack([src, dst]), np.column_stack([dst, src])])
+    # Ways to the north are dear.
+    north = places[ends[:, 1], 1] > places[ends[:, 0], 1]
+    cost = np.concatenate([weight, weight]) * np.where(north, 5, 1)
+    directed = mgraph.from_edges(mgraph.EdgeList(*ends.T, cost), graph.n, directed=True, **CPU)
+    root, *terminals = TERMINALS
+    tree = mgraph.steiner_arborescence(directed, root, terminals)
+    with drawing(file, size=(8, 6.6)) as axes:
+        background(axes, graph, places)
+        for a, b in zip(tree.src, tree.dst, strict=True):
+            style = {"arrowstyle": "-|>", "color": "C1", "lw": 1.6, "mutation_scale": 9}
+            style |= {"shrinkA": 0, "shrinkB": 1}
+            axes.annotate("", places[b], places[a], arrowprops=style)
+        axes.scatter(*places[terminals].T, marker="s", s=60, color="C0", zorder=4)
+        axes.scatter(*places[[root]].T, marker="*", s=220, color="C0", zorder=4, label="root")
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+        axes.set_title(f"cost {tree.cost:,}; arcs to the north cost five times as much")
 
 
 def regions(file):
@@ -268,6 +326,6 @@ def knapsack(file):
 
 
 PICTURES = (
-    star, steiner_bound, exact_tree, regions, takahashi, boruvka, forest, kruskal_filter,
-    clusters, heap, knapsack,
+    star, steiner_bound, exact_tree, group_tree, prizes, arborescence, regions, takahashi, boruvka,
+    forest, kruskal_filter, clusters, heap, knapsack,
 )  # fmt: skip
