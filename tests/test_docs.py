@@ -158,7 +158,7 @@ def written(page):
 
 
 def test_pages_can_be_typed_in_one_folder():
-    """What one page writes, another does not need to be absent, or read in place of its own."""
+    """No file or folder is written by two pages, so that they do not disturb each other."""
     owners = {}
     for page in PAGES:
         for name in written(page):

@@ -136,7 +136,7 @@ def main(argv: list[str] | None = None) -> int:
             raise mgraph.UsageError("--variant is for a GPU, and there is none or --backend is cpu")
         if options.repeats < 1:
             raise mgraph.UsageError(f"--repeats must be at least 1 (got {options.repeats})")
-        figures = [options.out / f"steps.{ending}" for ending in ("png", "svg")]
+        figures = experiments.figure_files(options.out, "steps")
         experiments.check_figure(figures)
         options.out.mkdir(parents=True, exist_ok=True)
         measure = measure_variants if backend == "gpu" else measure_on_cores

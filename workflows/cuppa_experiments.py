@@ -54,9 +54,9 @@ class Experiments:
             "workers": options.workers,
         }
 
-    def plot_files(self, figure: int) -> list[Path]:
+    def plot_files(self, figure: int) -> list[str]:
         """Return the files of a figure's plot."""
-        return [self.out / f"figure_{figure}.{ending}" for ending in ("png", "svg")]
+        return experiments.figure_files(self.out, f"figure_{figure}")
 
     def make_model(
         self, n: int, d: int, p: float = 0.5, method: str = "cuppa", seed: int = 1

@@ -4,10 +4,10 @@
                                          [--graph GRAPH … [--random-weights]]
                                          [--knapsack FILE …]
 
-Source: Y. Chen et al., "Accelerating concurrent heap on GPUs", section 5. Its
-heaps take 2^29 keys; here --keys, by default as many on a GPU and 2^22 on CPUs, where the heap is
-the one of a CPU, and what needs a GPU is left out. OUT has for each a table,
-NAME.parquet, for a figure a plot, NAME.png and NAME.svg, and all tables in tables.md.
+Source: Y. Chen et al., "Accelerating concurrent heap on GPUs", section 5. Its heaps take 2^29 keys;
+here --keys, by default as many on a GPU and 2^22 on CPUs, where the heap is the one of a CPU, and
+what needs a GPU is left out. OUT has for each a table, NAME.parquet, for a figure a plot, NAME.png
+and NAME.svg, and all tables in tables.md.
 
 table_1    heaps by the order of the keys: the concurrent one, the synchronous one, and one on one
            core, key by key, with at most 2^24 keys
@@ -62,10 +62,12 @@ class Experiments:
         self.files: list[str] = options.graph
         self.random_weights: bool = options.random_weights
         self.knapsacks: list[str] = options.knapsack
-        self.time_limit: float = options.time_limit or TIME_LIMITS[self.backend]
+        self.time_limit: float = (
+            TIME_LIMITS[self.backend] if options.time_limit is None else options.time_limit
+        )
         self.smaller: int = max(0, KEYS["gpu"].bit_length() - self.keys.bit_length())
-        least = THRESHOLD if self.files else max(MIN_THRESHOLD, THRESHOLD >> self.smaller)
-        self.threshold: int = options.threshold or least
+        default = THRESHOLD if self.files else max(MIN_THRESHOLD, THRESHOLD >> self.smaller)
+        self.threshold: int = default if options.threshold is None else options.threshold
         self.heaps: Sequence[str] = CONCURRENT[self.backend]
 
     @functools.cache  # noqa: B019 - figures 15 and 16 show the same runs
@@ -83,8 +85,7 @@ class Experiments:
             str(key): (rows[column], rows["s"]) for key, rows in table.groupby(by, sort=False)
         }
         axes = {"x": column, "y": "run time, s", **axes}
-        files = [self.out / f"{name}.{ending}" for ending in ("png", "svg")]
-        experiments.plot_curves(curves, files, **axes)
+        experiments.plot_curves(curves, experiments.figure_files(self.out, name), **axes)
         return table
 
     def table_1(self) -> pd.DataFrame:

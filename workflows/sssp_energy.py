@@ -31,11 +31,6 @@ def parse_numbers(text: str) -> list[float]:
     return [float(word.replace("_", "")) for word in text.split(",")]
 
 
-def name_files(out, name):
-    """Return the files of a figure."""
-    return [out / f"{name}.{ending}" for ending in ("png", "svg")]
-
-
 def measure(graph, options, has_meter, clocks, method, **setting):
     """Repeat a query for some seconds; return an ``experiments.Measured``. clocks: those held."""
     count = max(1, min(64, DISTANCE_BYTES // (8 * graph.n))) if graph.backend == "gpu" else 1
@@ -159,7 +154,7 @@ def main(argv: list[str] | None = None) -> int:
         measured = measure_all(graph, options, has_meter)
         table = {"graph": options.graph, "idle_watts": idle}
         title = Path(options.graph).name
-        experiments.plot_time(measured, name_files(options.out, "time"), title=title)
+        experiments.plot_time(measured, experiments.figure_files(options.out, "time"), title=title)
         if has_meter:
             tuned = [m for m in measured if m.method == "self_tuning"]
             least_joules = min(tuned, key=lambda m: m.joules)
@@ -169,13 +164,13 @@ def main(argv: list[str] | None = None) -> int:
             print(f"least joules at P = {least_joules.setting:,.6g}, least energy-delay product "
                   f"at P = {least_product.setting:,.6g}")  # fmt: skip
             experiments.plot_speedup_against_power(
-                measured, name_files(options.out, "speedup"), title=title
+                measured, experiments.figure_files(options.out, "speedup"), title=title
             )
             experiments.plot_power_against_set_point(
-                measured, name_files(options.out, "power"), idle=idle, title=title
+                measured, experiments.figure_files(options.out, "power"), idle=idle, title=title
             )
             experiments.plot_energy_against_set_point(
-                measured, name_files(options.out, "energy"), title=title
+                measured, experiments.figure_files(options.out, "energy"), title=title
             )
         table["rows"] = [one._asdict() for one in measured]
         pd.DataFrame(table["rows"]).to_parquet(options.out / "energy.parquet")

@@ -26,11 +26,6 @@ def parse_numbers(text: str) -> list[float]:
     return [float(word.replace("_", "")) for word in text.split(",")]
 
 
-def name_files(out: Path, name: str) -> list[Path]:
-    """Return the files of a figure."""
-    return [out / f"{name}.{ending}" for ending in ("png", "svg")]
-
-
 def summarize(name: str, trace: Any) -> dict[str, Any]:
     """Return a search's row; columns x1 to x4 of a trace are the paper's."""
     row = {"search": name, "iterations": len(trace)}
@@ -90,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
             file = f"{key}-{value:.6g}"
             paths.write_trace(options.out / f"{file}.parquet")
             experiments.plot_profile(
-                paths.trace, name_files(options.out, file),
+                paths.trace, experiments.figure_files(options.out, file),
                 title=f"{Path(options.graph).name}, {name}", set_point=setting.get("set_point"),
             )  # fmt: skip
     except mgraph.MgraphError as error:
@@ -101,10 +96,10 @@ def main(argv: list[str] | None = None) -> int:
     report = experiments.TableReport(options.out, "Parallelism of shortest paths")
     report.add("searches", f"{title}, source {options.source}", pd.DataFrame(rows))
     experiments.plot_parallelism_against_delta(
-        {title: by_delta}, name_files(options.out, "parallelism")
+        {title: by_delta}, experiments.figure_files(options.out, "parallelism")
     )
     experiments.plot_frontier_against_delta(
-        by_delta, name_files(options.out, "frontier"), title=title
+        by_delta, experiments.figure_files(options.out, "frontier"), title=title
     )
     fastest = min(by_delta, key=lambda delta: by_delta[delta]["nanoseconds"].sum())
     points = {s["set_point"]: name for name, s in settings.items() if "set_point" in s}
@@ -112,7 +107,7 @@ def main(argv: list[str] | None = None) -> int:
     experiments.plot_distributions(
         {points[point]: trace for point, trace in shown.items()}
         | {f"near_far\ndelta {fastest:,.4g}": by_delta[fastest]},
-        name_files(options.out, "distributions"),
+        experiments.figure_files(options.out, "distributions"),
         set_points=list(shown),
         title=title,
     )

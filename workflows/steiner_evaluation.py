@@ -5,14 +5,13 @@
 Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA", section
 4. Graphs are Barabási and Albert's (BA) of growing size, and those given. For each k it draws
 terminals at random, and measures by the same queries the reference (dijkstra, on a core) and the
-searches on a GPU; without one the reference alone, of the smaller half of the sizes. A k above
-the number of connected vertices of a graph is left out, and one for which memory runs out,
-with those above it. OUT/runs.csv and runs.parquet have one row per run (n vertices, m arcs); cases
-and speedups are figure 5 of the paper, parts figure 6, each as PNG and SVG; summary.txt is what is
-printed at the end. With
---unit-weights each edge counts 1, as in the paper's ontologies. With --epsilon E, the improvement
-rule's threshold, the column searches_bound has w_max / (w_min · E) · edges · k, the paper's bound
-of the searches, beside those that were made.
+searches on a GPU; without one the reference alone, of the smaller half of the sizes. A k above the
+number of connected vertices of a graph is left out, and one for which memory runs out, with those
+above it. OUT/runs.csv and runs.parquet have one row per run (n vertices, m arcs); cases and
+speedups are figure 5 of the paper, parts figure 6, each as PNG and SVG; summary.txt is what is
+printed at the end. With --unit-weights each edge counts 1, as in the paper's ontologies. With
+--epsilon E, the improvement rule's threshold, the column searches_bound has
+w_max / (w_min · E) · edges · k, the paper's bound of the searches, beside those that were made.
 
 --steinlib: a folder of instances with one folder per class (C/c01.stp), and optima.csv with columns
 instance and optimum. OUT/steinlib.csv and steinlib.parquet have one row per tree, the figure
@@ -91,7 +90,7 @@ def draw_queries(
 ) -> dict[int, list[Any]]:
     """Return terminals by k, without the k above the number of vertices that are connected."""
     largest = int(mgraph.connected_components(graph).sizes.max())
-    left_out = [k for k in options.k if largest < k and k > options.k[0]]
+    left_out = [k for k in options.k[1:] if k > largest]  # the least one has to be possible
     if left_out:
         print(
             f"{name} of {graph.n:,} vertices: {largest:,} are connected, so k = "
@@ -228,19 +227,14 @@ def write_table(table: pd.DataFrame, file: Path) -> None:
         table.to_parquet(stream)
 
 
-def name_figures(out: Path, name: str) -> list[Path]:
-    """Return the files of a figure."""
-    return [out / f"{name}.{ending}" for ending in ("png", "svg")]
-
-
 def show_runs(runs: pd.DataFrame, out: Path) -> str:
     """Draw the paper's figures 5 and 6; return them as tables."""
-    experiments.plot_steiner_parts(runs, name_figures(out, "parts"))
+    experiments.plot_steiner_parts(runs, experiments.figure_files(out, "parts"))
     groups = runs.drop(columns="sample").groupby(["graph", "n", "m", "k", "search"], sort=False)
     means = groups.mean().rename(columns=lambda name: name.replace("milliseconds", "ms"))
     text = format_table("means of the samples", means)
     if runs["search"].nunique() > 1:
-        experiments.plot_steiner_speedups(runs, name_figures(out, "speedups"))
+        experiments.plot_steiner_speedups(runs, experiments.figure_files(out, "speedups"))
         text += "\n" + format_table(
             "speed-ups, geometric means", experiments.steiner_speedups(runs)
         )
@@ -254,7 +248,7 @@ def show_steinlib(answers: pd.DataFrame, optima: pd.Series, out: Path) -> str:
     table.insert(5, "optimum", table["instance"].map(optima))
     table["gap"] = (table["cost"] / table["optimum"]).fillna(1) - 1  # 0 of 0 is the optimum
     write_table(table, out / "steinlib.csv")
-    experiments.plot_steiner_gaps(table, name_figures(out, "steinlib"))
+    experiments.plot_steiner_gaps(table, experiments.figure_files(out, "steinlib"))
     table["optimal"], table["gap"] = table["gap"] == 0, 100 * table["gap"]
     groups = table.groupby(["class", "search"], sort=False)
     summary = groups.agg({"k": "size", "optimal": "sum", "gap": ["mean", "max"]})
@@ -311,7 +305,7 @@ def main(argv: list[str] | None = None) -> int:
         if rows or answers:
             known = [answer | {"graph": f"SteinLib {answer['graph']}"} for answer in answers]
             experiments.plot_steiner_cases(
-                pd.DataFrame(rows + known), name_figures(options.out, "cases")
+                pd.DataFrame(rows + known), experiments.figure_files(options.out, "cases")
             )
         write("\n".join(summaries), options.out / "summary.txt")
     except mgraph.MgraphError as error:

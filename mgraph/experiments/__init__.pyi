@@ -60,6 +60,7 @@ from mgraph.experiments.trace_plots import (
 from mgraph.experiments.trace_plots import plot_profile as plot_profile
 from mgraph.generators.copy_statistics import CopyStatistics as CopyStatistics
 from mgraph.io.figure import check_figure as check_figure
+from mgraph.io.figure import figure_files as figure_files
 from mgraph.io.figure import plot_theme as plot_theme
 from mgraph.io.folder import check_file as check_file
 from mgraph.io.folder import writing_file as writing_file

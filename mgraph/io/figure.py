@@ -213,6 +213,11 @@ def widen_flat(axes: Any, *, decades: float = 0.5) -> None:
         axes.set_ylim(middle / half, middle * half)
 
 
+def figure_files(folder: str | os.PathLike[str], name: str) -> list[str]:
+    """Return the files of a figure of that name in a folder: a PNG and an SVG."""
+    return [os.path.join(folder, f"{name}{suffix}") for suffix in (".png", ".svg")]
+
+
 def check_figure(file: FigureFile) -> None:
     """Raise UsageError or StorageError if ``save_figure`` would fail, as far as can be checked."""
     _matplotlib()

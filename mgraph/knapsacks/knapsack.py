@@ -155,8 +155,7 @@ def knapsack(
     the dynamic program, 32 bytes per node for branch and bound; either may be exponential in the
     number of items, and ``BENCHMARKS.md`` beside the source has figures. Sources: D. Pisinger, "A
     minimal algorithm for the 0-1 knapsack problem", 1997 (dynamic program); Y. Chen et al.,
-    "Accelerating concurrent heap on GPUs", 2019, section 5.7.2 (branch and
-    bound).
+    "Accelerating concurrent heap on GPUs", 2019, section 5.7.2 (branch and bound).
 
     Examples
     --------

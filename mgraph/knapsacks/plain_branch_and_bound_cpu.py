@@ -1,7 +1,7 @@
 """0/1 knapsack by the branch and bound of the heap's paper, to the letter, for comparison.
 
-Source: section 5.7.2 of Y. Chen et al., "Accelerating concurrent heap on
-GPUs", the sequential version. A level of the tree takes or leaves one item, here in descending
+Source: section 5.7.2 of Y. Chen et al., "Accelerating concurrent heap on GPUs", the sequential
+version. A level of the tree takes or leaves one item, here in descending
 order of profit per weight, since the paper does not name an order. A node is what was chosen so
 far; the one of the largest profit is explored first. A child is pushed if Dantzig's bound of it is
 above the largest profit so far. Garbage collection: when the heap has grown to a threshold, the

@@ -1,12 +1,12 @@
 """A frontier from which a heap selects the nearest vertices where it is large: on one core.
 
-Source: Y. Chen et al., "Accelerating concurrent heap on GPUs" (2019), section
-5.7.1. An iteration relaxes the frontier's arcs, and the vertices that are improved, the active
-nodes, are the next frontier. But where there are more of them than a threshold, they go into a heap
-by their distances, and the next frontier is as many of the nearest as the threshold says. So fewer
-vertices are expanded at distances that are not their last ones. Without a threshold it is the plain
-frontier, as in Gunrock; with a threshold of 1 it is Dijkstra's algorithm. (On a GPU near_far.cu
-does this, with one heap per block.)
+Source: Y. Chen et al., "Accelerating concurrent heap on GPUs" (2019), section 5.7.1. An iteration
+relaxes the frontier's arcs, and the vertices that are improved, the active nodes, are the next
+frontier. But where there are more of them than a threshold, they go into a heap by their distances,
+and the next frontier is as many of the nearest as the threshold says. So fewer vertices are
+expanded at distances that are not their last ones. Without a threshold it is the plain frontier, as
+in Gunrock; with a threshold of 1 it is Dijkstra's algorithm. (On a GPU near_far.cu does this, with
+one heap per block.)
 
 Cost: near_far's arrays, and per vertex two heap entries of 12 to 16 bytes each.
 """

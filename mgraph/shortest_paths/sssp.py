@@ -153,8 +153,8 @@ def sssp(
     about once or twice; the frontier methods read all vertices, or all arcs, in each round.
 
     Sources: Beamer, Asanović, Patterson 2012 (bfs); Karamati, Young, Vuduc 2018 (near_far,
-    self_tuning); Mathieu, Klusch, algorithms 3 to 5 (the frontier methods); Chen et al.
-    2019, section 5.7 (heap).
+    self_tuning); Mathieu, Klusch, algorithms 3 to 5 (the frontier methods); Chen et al. 2019,
+    section 5.7 (heap).
 
     Examples
     --------

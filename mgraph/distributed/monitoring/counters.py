@@ -10,7 +10,7 @@ import contextlib
 import os
 import socket
 import threading
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from distributed import WorkerPlugin
@@ -204,6 +204,12 @@ def count_edges(edges: int) -> None:
             _partial_counts[key] += edges
 
 
+def partial_counts(metrics: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int]]:
+    """Yield (operation, part, edges so far) of the tasks that run, from the workers' metrics."""
+    for figures in metrics:
+        yield from figures.get(PARTIAL_COUNTS, ())
+
+
 def read_progress(client: Any, operation: str, finished: Container[int]) -> tuple[int, bool]:
     """Return the edges counted by an operation's unfinished parts, and if a worker compiles.
 
@@ -211,6 +217,6 @@ def read_progress(client: Any, operation: str, finished: Container[int]) -> tupl
     OSError if the scheduler does not answer.
     """
     metrics = [worker["metrics"] for worker in workers_of(client, ANSWER_SECONDS).values()]
-    counts = (count for worker in metrics for count in worker.get(PARTIAL_COUNTS, ()))
+    counts = partial_counts(metrics)
     edges = sum(edges for name, part, edges in counts if name == operation and part not in finished)
     return edges, any(worker.get(COMPILING) for worker in metrics)

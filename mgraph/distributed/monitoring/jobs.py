@@ -71,17 +71,25 @@ class Operation:
     last_seen: float = 0.0
 
     @property
+    def finished_parts(self) -> int:
+        """How many parts are finished."""
+        return len(self.done) or self.done_parts
+
+    @property
+    def all_parts(self) -> int:
+        """How many parts there are; 0 while that is not known."""
+        return self.parts or (self.finished_parts if self.state == "finished" else 0)
+
+    @property
     def share(self) -> float | None:
         """How much is done, from 0 to 1; None while the number of parts is not known."""
-        done = len(self.done) or self.done_parts
-        parts = self.parts or (done if self.state == "finished" else 0)
-        return min((done + self.under_way) / parts, 1.0) if parts else None
+        parts = self.all_parts
+        return min((self.finished_parts + self.under_way) / parts, 1.0) if parts else None
 
     def row(self, now: float) -> dict[str, Any]:
         """Return the page's row. rate: units per second; left: seconds."""
-        done, share = len(self.done) or self.done_parts, self.share
+        parts, share = self.all_parts, self.share
         seconds = max((self.ended or now) - self.began, 1e-3)
-        parts = self.parts or (done if self.state == "finished" else 0)
         size = self.size if self.unit != "parts" else parts
         rate = size * share / seconds if share else None
         left = seconds / share - seconds if share and self.state == "running" else None
@@ -93,7 +101,7 @@ class Operation:
             "state": self.state,
             "began": round(self.began, 1),
             "seconds": round(seconds, 1),
-            "done": done,
+            "done": self.finished_parts,
             "parts": parts,
             "share": None if share is None else rounded(share),
             "unit": self.unit,

@@ -17,7 +17,7 @@ from tornado.web import HTTPError, RequestHandler
 
 import mgraph
 from mgraph.distributed.monitoring import metrics, pruning
-from mgraph.distributed.monitoring.counters import PARTIAL_COUNTS
+from mgraph.distributed.monitoring.counters import partial_counts
 from mgraph.distributed.monitoring.jobs import ERROR_LENGTH, Jobs, Run, rounded
 from mgraph.distributed.monitoring.workers import History, Workers, gpu_rows
 from mgraph.distributed.protocol import dask_internals
@@ -105,10 +105,8 @@ class Monitor(SchedulerPlugin):
     def _take_heartbeats(self) -> None:
         """Take the figures of the workers' last heartbeats."""
         self.workers.update(self.scheduler)
-        metrics = [worker.metrics for worker in self.scheduler.workers.values()]
-        self.jobs.record_counts(
-            count for figures in metrics for count in figures.get(PARTIAL_COUNTS, ())
-        )
+        workers = self.scheduler.workers.values()
+        self.jobs.record_counts(partial_counts(worker.metrics for worker in workers))
 
     def data(self, known: int) -> dict[str, Any]:
         """Return the page's data. known: the number of samples that the page has already."""
