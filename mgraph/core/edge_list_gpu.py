@@ -1,4 +1,7 @@
-"""Checksums of edges in device memory: one launch of ``edge_list.cu``, one pass over the edges."""
+"""Checksums of edges in device memory: launches of ``edge_list.cu``, one pass over the edges."""
+
+import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,15 +21,23 @@ KERNELS = Source(
 
 def checksum(edges: EdgeList) -> int:
     """Return the checksum that ``edge_list_cpu`` computes. src and dst must be of one type."""
+    return checksums(edges, [0, len(edges)])[0]
+
+
+def checksums(edges: EdgeList, cuts: Sequence[int]) -> list[int]:
+    """Return the checksum of the rows from each cut to the next: a launch each, and one copy."""
     import cupy
 
     weight = edges.weight
-    total = cupy.zeros(1, np.uint64)
-    arrays = (edges.src, edges.dst, 0 if weight is None else weight)
-    KERNELS.launch(
-        "edge_list_checksum",
-        (*arrays, np.int64(len(edges)), total),
-        MGRAPH_VERTEX_T=C_TYPES[str(edges.src.dtype)],
-        MGRAPH_WEIGHT_T=C_TYPES["int32" if weight is None else str(weight.dtype)],
-    )
-    return int(total[0])
+    totals = cupy.zeros(max(len(cuts) - 1, 0), np.uint64)
+    for index, (first, stop) in enumerate(itertools.pairwise(cuts)):
+        rows = edges.rows(first, stop)
+        arrays = (rows.src, rows.dst, 0 if rows.weight is None else rows.weight)
+        KERNELS.launch(
+            "edge_list_checksum",
+            (*arrays, np.int64(stop - first), totals[index : index + 1]),
+            MGRAPH_VERTEX_T=C_TYPES[str(edges.src.dtype)],
+            MGRAPH_WEIGHT_T=C_TYPES["int32" if weight is None else str(weight.dtype)],
+        )
+    found: list[int] = totals.get().tolist()
+    return found

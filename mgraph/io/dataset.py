@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mgraph.core import cancellation
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.html import html_table
 from mgraph.errors import DatasetError, MgraphWarning, UsageError
@@ -24,8 +25,10 @@ from mgraph.io.tables.column_names import ColumnRequest
 from mgraph.io.tables.sparse_ids import UnnumberedError, explain_unnumbered, is_sparse
 
 if TYPE_CHECKING:
-    from mgraph.io.parquet_groups import RowGroup
+    from mgraph.io.parquet_groups import RowGroup, RowGroups
     from mgraph.io.vertex_ids import VertexIds
+
+_FOOTER_THREADS = 4
 
 
 def group_by_size(sizes: Sequence[int], capacity: int) -> list[list[int]]:
@@ -42,6 +45,17 @@ def group_by_size(sizes: Sequence[int], capacity: int) -> list[list[int]]:
         groups[-1].append(index)
         total += size
     return groups
+
+
+def read_row_groups(parts: Sequence["Part"], threads: int) -> list["RowGroups"]:
+    """Return the row groups of parts, by at most so many threads.
+
+    A footer takes 50 µs, most of them in the interpreter, so that few threads are faster, unless
+    they wait for a store. Raises DatasetError as ``Part.row_groups``.
+    """
+    is_remote = any(part.folder.is_remote for part in parts)
+    threads = threads if is_remote else min(threads, _FOOTER_THREADS)
+    return cancellation.map_in_threads(Part.row_groups, parts, threads)
 
 
 class Part:
@@ -71,24 +85,23 @@ class Part:
         """Return the part without its weights, which are not read then."""
         return Part(self.folder, self.record, self.dtypes[:2], self._groups, self._names[:2])
 
-    def group_rows(self) -> list[int]:
-        """Return the rows of each row group; DatasetError if they do not add up to the record's."""
-        return [group.rows for group in self.row_groups()]
+    def row_groups(self) -> "RowGroups":
+        """Return the row groups; DatasetError if their rows do not add up to the record's."""
+        from mgraph.io.parquet_groups import RowGroups
 
-    def row_groups(self, *, with_chunks: bool = False) -> list["RowGroup"]:
-        """Return the row groups, as ``group_rows``. with_chunks: and where their columns are."""
-        from mgraph.io.parquet_groups import row_groups
-
-        dtypes = self.dtypes if with_chunks else ()
-        groups = row_groups(self.folder, self.record.file, dtypes, self._names)[self._groups]
-        self._check_rows(sum(group.rows for group in groups))
+        groups = RowGroups(self.folder, self.record.file, self._groups)
+        self._check_rows(sum(groups.rows))
         return groups
+
+    def locate(self, row_groups: "RowGroups", some: slice) -> list["RowGroup"]:
+        """Return some of the row groups, with the places of the part's columns."""
+        return row_groups.locate(self.dtypes, self._names, some)
 
     def pieces(self, max_edges: int) -> list["Part"]:
         """Divide a part of more than ``max_edges`` edges, into single row groups at the finest."""
         if len(self) <= max_edges:
             return [self]
-        rows = self.group_rows()
+        rows = self.row_groups().rows
         return [
             Part(
                 self.folder,

@@ -6,7 +6,7 @@ is encoded as mgraph writes it. Memory: the edges, on the backend of the graph.
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,14 +19,18 @@ from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import StorageError
-from mgraph.io.dataset import EdgeDataset, Part, group_by_size, part_name
+from mgraph.io.dataset import EdgeDataset, Part, group_by_size, part_name, read_row_groups
 from mgraph.io.folder import Folder
 from mgraph.io.listing import NO_ATTRIBUTES, Attributes, Listing
 from mgraph.io.manifest import Manifest, PartRecord
 
+if TYPE_CHECKING:
+    from mgraph.io.parquet_groups import RowGroups
+
 _MIN_PART_EDGES, _MAX_PART_EDGES = 1 << 20, 1 << 24
 _BLOCK_EDGES = 1 << 20
 _MAX_JOB_ROWS = 1 << 24  # of row groups that a GPU decodes together: some 200 MB
+_JOBS_PER_THREAD = 4
 _STAGING_SHARE = 1 / 16  # of a GPU's free memory, for the bytes of all threads
 
 
@@ -50,11 +54,8 @@ def read_parts(
     threads = threads or available_cores()
     decodes = backends.resolve(backend) == "gpu"
 
-    def row_groups(part: Part) -> list[Any]:
-        return part.row_groups(with_chunks=decodes)
-
     # Before any memory is allocated, since the records of parts may be wrong.
-    groups = cancellation.map_in_threads(row_groups, parts, threads)
+    all_groups = read_row_groups(parts, threads)
     starts = np.cumsum([0, *map(len, parts)]).tolist()
     arrays: list[Any]
     decoder = None
@@ -73,12 +74,12 @@ def read_parts(
 
     def read_groups(job: _Job) -> None:
         cancellation.raise_if_cancelled()
-        stop = job.row + sum(group.rows for group in job.groups)
-        columns = [array[job.row : stop] for array in arrays]
-        if decoder is not None and _decode_on_gpu(decoder, job, columns):
-            return
+        if decoder is not None:
+            columns = [array[job.row : job.row + job.rows] for array in arrays]
+            if _decode_on_gpu(decoder, job, columns):
+                return
         row = job.row
-        for index in range(job.first, job.first + len(job.groups)):
+        for index in range(job.some.start, job.some.stop):
             for block in job.part.blocks(index):
                 stop = row + len(block)
                 copy_columns([array[row:stop] for array in arrays], list(block))
@@ -86,12 +87,12 @@ def read_parts(
 
     capacity = _job_rows(starts[-1], threads, dtypes) if decodes else 1
     jobs = []
-    for part, start, part_groups in zip(parts, starts[:-1], groups, strict=True):
-        rows = [group.rows for group in part_groups]
-        firsts = np.cumsum([start, *rows]).tolist()
-        for indices in group_by_size(rows, capacity):
-            some = part_groups[indices[0] : indices[-1] + 1]
-            jobs.append(_Job(part, indices[0], some, firsts[indices[0]]))
+    for part, start, groups in zip(parts, starts[:-1], all_groups, strict=True):
+        firsts = np.cumsum([start, *groups.rows]).tolist()
+        for indices in group_by_size(groups.rows, capacity):
+            some = slice(indices[0], indices[-1] + 1)
+            row, stop = firsts[some.start], firsts[some.stop]
+            jobs.append(_Job(part, groups, some, row, stop - row))
     cancellation.map_in_threads(read_groups, jobs, threads)
     return EdgeList(*arrays)
 
@@ -102,16 +103,20 @@ def _job_rows(rows: int, threads: int, dtypes: Sequence[Any]) -> int:
 
     row_bytes = 2 * sum(np.dtype(dtype).itemsize for dtype in dtypes)
     fitting = int(_STAGING_SHARE * free_bytes() / (threads * row_bytes))
-    return max(1, min(_MAX_JOB_ROWS, fitting, rows // (4 * threads)))
+    return max(1, min(_MAX_JOB_ROWS, fitting, rows // (_JOBS_PER_THREAD * threads)))
 
 
 class _Job(NamedTuple):
-    """Consecutive row groups of a part, and the row of the columns that their first belongs to."""
+    """Consecutive row groups of a part.
+
+    row: of the columns, to which their first one belongs. rows: how many they have.
+    """
 
     part: Part
-    first: int
-    groups: list[Any]
+    groups: "RowGroups"
+    some: slice
     row: int
+    rows: int
 
 
 def _decode_on_gpu(decoder: Any, job: _Job, columns: list[Any]) -> bool:
@@ -120,11 +125,13 @@ def _decode_on_gpu(decoder: Any, job: _Job, columns: list[Any]) -> bool:
 
     from mgraph.io.parquet_groups import reading_bytes
 
-    if any(group.chunks is None for group in job.groups):
+    # By the thread that reads them: while one is in the interpreter, others read.
+    groups = job.part.locate(job.groups, job.some)
+    if any(group.chunks is None for group in groups):
         return False
     try:
         with reading_bytes(job.part.folder, job.part.record.file) as file:
-            return bool(decoder.decode(job.groups, columns, file))
+            return bool(decoder.decode(groups, columns, file))
     except (OSError, pa.ArrowException, StorageError, MemoryError):
         return False  # Arrow takes less memory, and says what is wrong
 
@@ -236,16 +243,15 @@ def write_parts(
         _first_row(edges.src, bound, near=len(edges) * index // max(count, 1))
         for index, bound in enumerate(bounds)
     ]
-    checksum_on_gpu: Callable[[EdgeList], int] | None = None
-    if on_gpu(edges.src):
-        from mgraph.core import edge_list_gpu
+    totals = [0] * count
+    is_summed = on_gpu(edges.src)
+    if is_summed:
+        from mgraph.core.edge_list_gpu import checksums
 
-        checksum_on_gpu = edge_list_gpu.checksum
+        totals = checksums(edges, cut_rows)
 
     def write_part(index: int) -> PartRecord:
-        begin, end, total = cut_rows[index], cut_rows[index + 1], 0
-        if checksum_on_gpu is not None:
-            total = checksum_on_gpu(edges.rows(begin, end))
+        begin, end, total = cut_rows[index], cut_rows[index + 1], totals[index]
         file = name(first_part + index)
         with writing_part(folder, file, columns, compression) as writer:
             for start in range(begin, end, _BLOCK_EDGES):
@@ -253,7 +259,7 @@ def write_parts(
                 stop = min(start + _BLOCK_EDGES, end)
                 arrays = stage_on_host(list(edges.rows(start, stop)))
                 block = EdgeList(*map(np.ascontiguousarray, arrays, dtypes.values()))
-                if checksum_on_gpu is None:
+                if not is_summed:
                     total += checksum(block)
                 writer.write([*block, *(_slice(column, start, stop) for column in kept)])
             writer.close({"part": first_part + index, "converted": True})

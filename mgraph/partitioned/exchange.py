@@ -2,7 +2,6 @@
 
 import abc
 import functools
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -66,18 +65,34 @@ class Exchange(abc.ABC):
         reduced: np.ndarray = reduce(np.stack(gathered), axis=0)  # type: ignore[call-arg]
         return reduced
 
+    def share(self, count: int, rank: int | None = None) -> slice:
+        """Return the share of positions that is a rank's, this one's by default, see ``minimum``.
+
+        All shares have the same length, except that the last one's takes the rest, too.
+        """
+        rank, length = self.rank if rank is None else rank, count // self.size
+        return slice(rank * length, count if rank + 1 == self.size else (rank + 1) * length)
+
     def minimum(self, array: Any) -> Any:
         """Return the least of all ranks' elements at each position of an array of any length.
 
         The arrays have the same length and type; they may be changed. Each rank sends its array
         less one share, and then its share of the result.
         """
+        return self.gather_shares(self.minimum_share(array), array.size)
+
+    def minimum_share(self, array: Any) -> Any:
+        """As ``minimum``, but return this rank's share of the result, which is half of the work."""
         if self.size == 1:
             return array
-        bounds = [array.size * rank // self.size for rank in range(self.size + 1)]
-        shares = [(array[first:stop],) for first, stop in itertools.pairwise(bounds)]
-        least = functools.reduce(np.minimum, [share for (share,) in self.all_to_all(shares)])
-        return np.concatenate([share for (share,) in self.all_gather(least)])
+        shares = [(array[self.share(array.size, rank)],) for rank in range(self.size)]
+        return functools.reduce(np.minimum, [share for (share,) in self.all_to_all(shares)])
+
+    def gather_shares(self, share: Any, count: int) -> Any:
+        """Return the array of ``count`` elements whose shares the ranks give."""
+        if self.size == 1:
+            return share
+        return np.concatenate([each for (each,) in self.all_gather(share)])
 
     def gather_numbers(self, values: np.ndarray) -> list[np.ndarray]:
         """Return a small array of each rank, all of them on the host and of the same length."""

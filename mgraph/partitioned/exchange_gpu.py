@@ -165,16 +165,62 @@ class NcclExchange(Exchange):
 
     def minimum(self, array: Any) -> Any:
         """Reduce an array of uint64 in place, see ``Exchange``."""
+        if self.size > 1:
+            self._reduce(array)
+        return array
+
+    def minimum_share(self, array: Any) -> Any:
+        """Reduce an array of uint64 in place, and return a view of the share, see ``Exchange``."""
         import cupy
         from cupy.cuda import nccl
 
-        if self.size > 1 and array.size:
+        own, equal = self.share(array.size), array.size // self.size
+        if self.size > 1 and equal:
+            stream, place = cupy.cuda.get_current_stream(), array.data.ptr
+            self.communicator.nccl.reduceScatter(
+                place, place + array.itemsize * own.start, equal, nccl.NCCL_UINT64, nccl.NCCL_MIN,
+                stream.ptr,
+            )  # fmt: skip
+            self._wait(stream)
+        if self.size > 1:
+            self._reduce(array[equal * self.size :])
+        return array[own]
+
+    def gather_shares(self, share: Any, count: int) -> Any:
+        """Return the array whose shares the ranks give, see ``Exchange``."""
+        import cupy
+        from cupy.cuda import nccl
+
+        if self.size == 1:
+            return share
+        equal, last = count // self.size, self.size - 1
+        whole, stream = cupy.empty(count, share.dtype), cupy.cuda.get_current_stream()
+        communicator = self.communicator.nccl
+        if equal:
+            bytes_sent = equal * share.itemsize
+            communicator.allGather(
+                share.data.ptr, whole.data.ptr, bytes_sent, nccl.NCCL_INT8, stream.ptr
+            )
+        rest = whole[equal * self.size :]
+        if rest.size:
+            source = share[equal:] if self.rank == last else rest
+            communicator.broadcast(
+                source.data.ptr, rest.data.ptr, rest.nbytes, nccl.NCCL_INT8, last, stream.ptr
+            )
+        self._wait(stream)
+        return whole
+
+    def _reduce(self, array: Any) -> None:
+        """Reduce an array of uint64 at all ranks, in place."""
+        import cupy
+        from cupy.cuda import nccl
+
+        if array.size:
             stream, place = cupy.cuda.get_current_stream(), array.data.ptr
             self.communicator.nccl.allReduce(
                 place, place, array.size, nccl.NCCL_UINT64, nccl.NCCL_MIN, stream.ptr
             )
             self._wait(stream)
-        return array
 
     def _group(self, transfers: Any) -> None:
         """Send and receive arrays: whether they are sent, the array, and the other rank."""

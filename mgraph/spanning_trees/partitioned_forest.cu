@@ -10,12 +10,13 @@
 //   number       marks roots; rename gives each component its root's number
 //   relabel      gives each vertex the number of its new component
 //   keep         lists the edges that are still between components
-//   sample, sample_keys, arrange, unpack
+//   sample, sample_keys, divide, arrange, unpack
 //                what is needed to spread the forest over the ranks in order
 //
 // A listed edge is its ends, the larger one in the upper half of a word, the components of both,
 // and its weight; when it is listed, its key is offered to both components. Edges are ordered by
-// weight and ends. Every rank has the same least keys and ends, and so makes the same components.
+// weight and ends. Two components that point to each other have chosen the same edge: each of the
+// two edges is at most the other one. The smaller of them is the root, and there is no other cycle.
 //
 // Cost: check and select read each edge. Of a listed edge, offer_ends and keep read 16 bytes and
 // the weight, and 8 or 12 bytes at random for either component.
@@ -46,17 +47,11 @@ struct edge_list {
   long long count;  // of edges, or how many there is room for
 };
 
-// The least listed edge of each component, by key and ends; no_edge for one that has none.
-struct least_edges {
-  u64* keys;
-  u64* ends;
-};
-
 namespace {
 
-constexpr u64 no_edge = ~0ULL;
-constexpr int hops = 32;  // of a jump
-constexpr int chunk = 8;  // items for which a thread takes places at a time
+constexpr u64 no_edge = ~0ULL;  // the key and the ends of a component without edges
+constexpr int hops = 32;        // of a jump
+constexpr int chunk = 8;        // items for which a thread takes places at a time
 
 __device__ long long first_item() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ long long stride() { return (long long)gridDim.x * blockDim.x; }
@@ -169,55 +164,61 @@ extern "C" __global__ void forest_select(__grid_constant__ const edge_block edge
 }
 
 extern "C" __global__ void forest_offer_ends(__grid_constant__ const edge_list list,
-                                             __grid_constant__ const least_edges least) {
+                                             const u64* least_keys, u64* least_ends) {
   for (long long i = first_item(); i < list.count; i += stride()) {
     const u64 ends = list.ends[i], key = key_of(list.weight, i);
     const u32 a = upper(list.components[i]), b = lower(list.components[i]);
-    if (least.keys[a] == key) lower_to(&least.ends[a], ends);
-    if (least.keys[b] == key) lower_to(&least.ends[b], ends);
+    if (least_keys[a] == key) lower_to(&least_ends[a], ends);
+    if (least_keys[b] == key) lower_to(&least_ends[b], ends);
   }
 }
 
-// Of two components that choose the same edge, the one with the smaller number stays.
-extern "C" __global__ void forest_hook(__grid_constant__ const least_edges least, const u32* labels,
-                                       long long components, u32* parent) {
-  for (long long c = first_item(); c < components; c += stride()) {
-    const u64 ends = least.ends[c];
-    u32 to = u32(c);
+// Components from `first` to `stop`, to which least_ends and parent belong. labels: null if each
+// vertex is a component.
+extern "C" __global__ void forest_hook(const u64* least_ends, const u32* labels, long long first,
+                                       long long stop, u32* parent) {
+  for (long long i = first_item(); i < stop - first; i += stride()) {
+    const u64 ends = least_ends[i];
+    const u32 c = u32(first + i);
+    u32 to = c;
     if (ends != no_edge) {
-      u32 other = labels[upper(ends)];
-      if (other == u32(c)) other = labels[lower(ends)];
-      const bool is_mutual = least.ends[other] == ends && least.keys[other] == least.keys[c];
-      if (!is_mutual || other < u32(c)) to = other;
+      to = labels ? labels[upper(ends)] : upper(ends);
+      if (to == c) to = labels ? labels[lower(ends)] : lower(ends);
     }
-    parent[c] = to;
+    parent[i] = to;
   }
 }
 
-// Of components from `first` to `stop` that point to others, each edge once.
-extern "C" __global__ void forest_join(__grid_constant__ const least_edges least, const u32* parent,
-                                       long long first, long long stop,
+// Of components from `first` to `stop` that are no roots. keys, parent: of all components;
+// least_ends: of these.
+extern "C" __global__ void forest_join(const u64* least_keys, const u64* least_ends,
+                                       const u32* parent, long long first, long long stop,
                                        __grid_constant__ const edge_list joined, u64* listed) {
   append(
       stop - first, joined.count, listed,
-      [&](long long i) { return parent[first + i] != u32(first + i); },
+      [&](long long i) {
+        const u32 c = u32(first + i), to = parent[c];
+        return to != c && (parent[to] != c || to < c);
+      },
       [&](long long i, u64 place) {
-        joined.ends[place] = least.ends[first + i];
-        if (joined.weight) set_weight(least.keys[first + i], &joined.weight[place]);
+        joined.ends[place] = least_ends[i];
+        if (joined.weight) set_weight(least_keys[first + i], &joined.weight[place]);
       });
 }
 
-// One pass, in place: what is read is an ancestor, whoever has written it. more: set to 1 if a
-// component does not point to its root yet.
-extern "C" __global__ void forest_jump(u32* parent, long long components, u32* more) {
-  for (long long c = first_item(); c < components; c += stride()) {
-    u32 at = parent[c], above = parent[at];
-    for (int hop = 0; at != above && hop < hops; ++hop) {
+// One pass over the components from `first` to `stop`, in place: what is read is an ancestor,
+// whoever has written it. more: set to 1 if a component does not point to its root yet.
+extern "C" __global__ void forest_jump(u32* parent, long long first, long long stop, u32* more) {
+  for (long long i = first_item(); i < stop - first; i += stride()) {
+    u32 at = u32(first + i), above = parent[at], next = parent[above];
+    for (int hop = 0; next != above && next != at && hop < hops; ++hop) {
       at = above;
-      above = parent[at];
+      above = next;
+      next = parent[above];
     }
-    parent[c] = at;
-    if (at != above) *more = 1;
+    const bool is_cycle = next == at && next != above;
+    parent[first + i] = is_cycle ? min(at, above) : above;
+    if (!is_cycle && next != above) *more = 1;
   }
 }
 
@@ -266,6 +267,18 @@ extern "C" __global__ void forest_sample_keys(const weight_t* weights, long long
                                               long long places, u64* keys) {
   for (long long i = first_item(); i < places; i += stride())
     keys[i] = order_key(weights[i * count / places]);
+}
+
+// Lists the edges whose ends are not below `low`, and below `high`.
+extern "C" __global__ void forest_divide(__grid_constant__ const edge_list list, u64 low, u64 high,
+                                         __grid_constant__ const edge_list piece, u64* listed) {
+  append(
+      list.count, piece.count, listed,
+      [&](long long i) { return list.ends[i] >= low && list.ends[i] < high; },
+      [&](long long i, u64 place) {
+        piece.ends[place] = list.ends[i];
+        if (list.weight) piece.weight[place] = list.weight[i];
+      });
 }
 
 // order: of the list's places.

@@ -1,5 +1,6 @@
 """One rank's steps of ``partitioned_forest`` on cores: blocks of edges, shared by threads."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -118,18 +119,34 @@ class Steps:
         self._map(lambda edges: _offer_ends(*edges, keys, ends), self._listed)
         return ends
 
-    def contract(self, keys: np.ndarray, ends: np.ndarray, share: slice) -> None:
-        """Unite the components that each one's least edge connects.
+    def hook(self, ends: np.ndarray, share: slice) -> np.ndarray:
+        """Return for each component of a share the one that its least edge leads to, or itself.
 
-        share: of the components, whose edges join the forest at this rank.
+        ends: of the share's least edges.
         """
-        parent = _hook(keys, ends, self._labels)
-        numbers = np.arange(self._components, dtype=np.uint32)
-        joins = np.flatnonzero(parent[share] != numbers[share]) + share.start
-        self._joined.append((ends[joins], weights_of(keys[joins], self._no_weights.dtype)))
-        _flatten(parent)
-        is_root = parent == numbers
-        following = (np.cumsum(is_root, dtype=np.uint32) - np.uint32(1))[parent]
+        parents: np.ndarray = _hook(ends, self._labels, share.start)
+        return parents
+
+    def join(self, keys: np.ndarray, ends: np.ndarray, parents: np.ndarray, share: slice) -> None:
+        """Let the least edges of a share of the components join the forest, each edge once.
+
+        keys, parents: of all components. ends: of the share.
+        """
+        numbers, to = np.arange(share.start, share.stop, dtype=np.uint32), parents[share]
+        is_root = (to == numbers) | ((parents[to] == numbers) & (numbers < to))
+        joins = np.flatnonzero(~is_root)
+        weight = weights_of(keys[share][joins], self._no_weights.dtype)
+        self._joined.append((ends[joins], weight))
+
+    def find_roots(self, parents: np.ndarray, share: slice) -> np.ndarray:
+        """Return the root of each component of a share. parents: of all; they are changed."""
+        _flatten(parents, share.start, share.stop)
+        return parents[share]
+
+    def contract(self, roots: np.ndarray) -> None:
+        """Unite the components that have a root in common, and keep the edges between others."""
+        is_root = roots == np.arange(roots.size, dtype=np.uint32)
+        following = (np.cumsum(is_root, dtype=np.uint32) - np.uint32(1))[roots]
         self._components = int(is_root.sum())
 
         def keep(edges: _Edges) -> _Edges:
@@ -145,27 +162,43 @@ class Steps:
         self._map(lambda piece: _rename(piece, following), pieces)
 
     def forest(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return packed ends and weights of the edges that joined the forest, see ``arrange``."""
+        """Return packed ends and weights of the edges that joined the forest, in any order.
+
+        Weights are ignored if there are none.
+        """
         joined, self._joined = self._joined, []
         del self._labels, self._listed
-        return self.arrange(joined)
+        return self._concatenate(joined)
+
+    def divide(
+        self, ends: np.ndarray, weight: np.ndarray, bounds: Sequence[int]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the edges whose packed ends are between each bound and the next one."""
+        pieces = []
+        for low, high in itertools.pairwise(map(np.uint64, bounds)):
+            chosen = (ends >= low) & (ends < high)
+            pieces.append((ends[chosen], weight[chosen] if weight.size else weight))
+        return pieces
 
     def arrange(
-        self, parts: Sequence[tuple[np.ndarray, np.ndarray]], *, ascends: bool = False
+        self, parts: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return edges in ascending order of ends.
 
-        parts: pairs of packed ends and weights; weights are ignored if there are none. ascends:
-        whether they are in order.
+        parts: pairs of packed ends and weights; weights are ignored if there are none.
         """
+        ends, weight = self._concatenate(parts)
+        order = np.argsort(ends)
+        return ends[order], weight[order] if weight.size else weight
+
+    def _concatenate(
+        self, parts: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[np.ndarray, np.ndarray]:
         ends = np.concatenate([np.empty(0, np.uint64), *(ends for ends, _ in parts)])
         weight = self._no_weights
         if self._has_weights:
             weight = np.concatenate([weight, *(weight for _, weight in parts)])
-        if ascends:
-            return ends, weight
-        order = np.argsort(ends)
-        return ends[order], weight[order] if weight.size else weight
+        return ends, weight
 
     def sample_ends(self, ends: np.ndarray, places: int) -> np.ndarray:
         """Return the values at so many places of an array of packed ends, evenly spaced."""
@@ -207,28 +240,30 @@ def _offer_ends(ends, components, key, keys, least):
 
 
 @compiled
-def _hook(keys, ends, labels):
-    """Return the component that each one joins; of two that choose the same edge, one stays."""
-    parent = np.empty(keys.size, np.uint32)
-    for c in range(np.uint64(keys.size)):
-        parent[c] = np.uint32(c)
-        if ends[c] == _NONE:
-            continue
-        other = np.uint64(labels[ends[c] >> _HALF])
-        if other == c:
-            other = np.uint64(labels[ends[c] & _LOW])
-        is_mutual = ends[other] == ends[c] and keys[other] == keys[c]
-        if not (is_mutual and c < other):
-            parent[c] = np.uint32(other)
+def _hook(ends, labels, first):
+    """Return the component that each one's least edge leads to, or itself without an edge."""
+    parent = np.empty(ends.size, np.uint32)
+    for i in range(np.uint64(ends.size)):
+        c = np.uint32(first + i)
+        parent[i] = c
+        if ends[i] != _NONE:
+            other = labels[ends[i] >> _HALF]
+            parent[i] = labels[ends[i] & _LOW] if other == c else other
     return parent
 
 
 @compiled_without_counts
-def _flatten(parent):
-    for c in range(np.uint64(parent.size)):
-        root = np.uint64(parent[c])
-        while parent[root] != root:
-            root = np.uint64(parent[root])
+def _flatten(parent, first, stop):
+    """Let components from first to stop point to their roots, as ``forest_jump`` does."""
+    for c in range(np.uint64(first), np.uint64(stop)):
+        at = np.uint64(c)
+        above = np.uint64(parent[at])
+        following = np.uint64(parent[above])
+        while following not in (above, at):
+            at, above = above, following
+            following = np.uint64(parent[above])
+        root = above if following == above else min(at, above)
+        parent[root] = np.uint32(root)
         at = np.uint64(c)
         while at != root:
             following = np.uint64(parent[at])

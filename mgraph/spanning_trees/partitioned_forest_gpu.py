@@ -1,7 +1,8 @@
 """One rank's steps of ``partitioned_forest`` on a GPU: launches of ``partitioned_forest.cu``."""
 
 import functools
-from itertools import product
+import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ KERNELS = Source(
     "partitioned_forest.cu",
     check=tuple(
         (("MGRAPH_VERTEX_T", vertex_t), ("MGRAPH_WEIGHT_T", weight_t))
-        for vertex_t, weight_t in product(_VERTICES.values(), C_TYPES.values())
+        for vertex_t, weight_t in itertools.product(_VERTICES.values(), C_TYPES.values())
     ),
 )
 _NONE = (1 << 64) - 1
@@ -32,7 +33,6 @@ class _Declared(NamedTuple):
 
     edge_block: StructType
     edge_list: StructType
-    least_edges: StructType
 
 
 @functools.cache
@@ -88,9 +88,6 @@ class Steps:
     def _pack(self, edges: _List) -> Any:
         columns = {name: 0 if array is None else array for name, array in edges._asdict().items()}
         return self._declared.edge_list.pack(columns | {"count": edges.ends.size})
-
-    def _pack_least(self, keys: Any, ends: Any) -> Any:
-        return self._declared.least_edges.pack({"keys": keys, "ends": ends})
 
     def _none_per_component(self) -> Any:
         return primitives_gpu.full(self._components, _NONE, np.uint64)
@@ -184,72 +181,114 @@ class Steps:
     def least_ends(self, keys: Any) -> Any:
         """Return the least ends of the listed edges with a component's least key, packed."""
         ends = self._none_per_component()
-        self._launch("offer_ends", self._pack(self._listed), self._pack_least(keys, ends))
+        self._launch("offer_ends", self._pack(self._listed), keys, ends)
         return ends
 
-    def contract(self, keys: Any, ends: Any, share: slice) -> None:
-        """Unite the components that each one's least edge connects.
+    def hook(self, ends: Any, share: slice) -> Any:
+        """Return for each component of a share the one that its least edge leads to, or itself.
 
-        share: of the components, whose edges join the forest at this rank.
+        ends: of the share's least edges.
         """
         import cupy
 
-        least, components = self._pack_least(keys, ends), np.int64(self._components)
-        following = cupy.empty(self._components, np.uint32)
-        self._launch("hook", least, self._labels, components, following)
-        joined, listed = (
-            self._new_list(share.stop - share.start),
-            primitives_gpu.full(1, 0, np.uint64),
-        )
+        parents = cupy.empty(ends.size, np.uint32)
+        is_first = self._components == self._n  # then vertices and components are the same
+        labels = np.uint64(0) if is_first else self._labels
+        self._launch("hook", ends, labels, np.int64(share.start), np.int64(share.stop), parents)
+        return parents
+
+    def join(self, keys: Any, ends: Any, parents: Any, share: slice) -> None:
+        """Let the least edges of a share of the components join the forest, each edge once.
+
+        keys, parents: of all components. ends: of the share.
+        """
+        joined = self._new_list(share.stop - share.start)
+        listed = primitives_gpu.full(1, 0, np.uint64)
         part = np.int64(share.start), np.int64(share.stop)
-        self._launch("join", least, following, *part, self._pack(joined), listed)
+        self._launch("join", keys, ends, parents, *part, self._pack(joined), listed)
         self._joined.append(joined.shortened(int(listed.get()[0])))
+
+    def find_roots(self, parents: Any, share: slice) -> Any:
+        """Return the root of each component of a share. parents: of all; they are changed."""
+        part = np.int64(share.start), np.int64(share.stop)
         more = primitives_gpu.full(1, 1, np.uint32)
         while more.get()[0]:
             primitives_gpu.fill(more, 0)
-            self._launch("jump", following, components, more)
-        roots = cupy.empty(self._components, np.uint32)
-        self._launch("number", following, components, roots)
-        primitives_gpu.accumulate(roots)
-        self._launch("rename", following, components, roots)
-        self._components = int(roots[-1:].get()[0])
-        del roots, keys, ends, least, self._keys
-        self._launch("relabel", self._labels, np.int64(self._n), following)
+            self._launch("jump", parents, *part, more)
+        return parents[share]
+
+    def contract(self, roots: Any) -> None:
+        """Unite the components that have a root in common, and keep the edges between others."""
+        import cupy
+
+        components, numbers = np.int64(roots.size), cupy.empty(roots.size, np.uint32)
+        self._launch("number", roots, components, numbers)
+        primitives_gpu.accumulate(numbers)
+        self._launch("rename", roots, components, numbers)
+        self._components = int(numbers[-1:].get()[0])
+        del numbers, self._keys
+        self._launch("relabel", self._labels, np.int64(self._n), roots)
         listed_before = self._pack(self._listed)
 
         def keep(*arguments: Any) -> None:
-            self._launch("keep", listed_before, following, *arguments)
+            self._launch("keep", listed_before, roots, *arguments)
 
         self._list_between(self.listed, keep)
 
     def forest(self) -> tuple[Any, Any]:
-        """Return packed ends and weights of the edges that joined the forest, see ``arrange``."""
+        """Return packed ends and weights of the edges that joined the forest, in any order.
+
+        Weights are ignored if there are none.
+        """
         joined, self._joined = self._joined, []
         del self._labels, self._listed, self._keys
-        return self.arrange([(edges.ends, edges.weight) for edges in joined])
+        return self._columns(self._concatenate([(edges.ends, edges.weight) for edges in joined]))
 
-    def arrange(self, parts: Any, *, ascends: bool = False) -> tuple[Any, Any]:
+    def divide(self, ends: Any, weight: Any, bounds: Sequence[int]) -> list[tuple[Any, Any]]:
+        """Return the edges whose packed ends are between each bound and the next one."""
+        edges = _List(ends, None, None if self._weight_dtype is None else weight)
+        packed, ranges = self._pack(edges), list(itertools.pairwise(map(np.uint64, bounds)))
+        counts = primitives_gpu.full(len(ranges), 0, np.uint64)
+        nowhere = self._pack(self._new_list(0))
+
+        def select(index: int, into: Any) -> None:
+            self._launch("divide", packed, *ranges[index], into, counts[index : index + 1])
+
+        for index in range(len(ranges)):
+            select(index, nowhere)
+        pieces = [self._new_list(count) for count in counts.get().tolist()]
+        primitives_gpu.fill(counts, 0)
+        for index, piece in enumerate(pieces):
+            select(index, self._pack(piece))
+        return [self._columns(piece) for piece in pieces]
+
+    def arrange(self, parts: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
         """Return edges in ascending order of ends.
 
-        parts: pairs of packed ends and weights; weights are ignored if there are none. ascends:
-        whether they are in order.
+        parts: pairs of packed ends and weights; weights are ignored if there are none.
         """
         import cupy
 
-        whole = self._new_list(sum(ends.size for ends, _ in parts))
-        first = 0
+        whole = self._concatenate(parts)
+        arranged, order = self._new_list(whole.ends.size), cupy.argsort(whole.ends)
+        self._launch("arrange", self._pack(whole), order, self._pack(arranged))
+        return self._columns(arranged)
+
+    def _concatenate(self, parts: Sequence[tuple[Any, Any]]) -> _List:
+        whole, first = self._new_list(sum(ends.size for ends, _ in parts)), 0
         for ends, weight in parts:
             stop = first + ends.size
             copy_into(whole.ends[first:stop], ends)
             if whole.weight is not None:
                 copy_into(whole.weight[first:stop], weight)
             first = stop
-        arranged = whole
-        if not ascends:
-            arranged, order = self._new_list(first), cupy.argsort(whole.ends)
-            self._launch("arrange", self._pack(whole), order, self._pack(arranged))
-        weight = cupy.empty(0, np.int32) if arranged.weight is None else arranged.weight
-        return arranged.ends, weight
+        return whole
+
+    def _columns(self, edges: _List) -> tuple[Any, Any]:
+        """Return packed ends, and weights, of which there is none if edges have none."""
+        import cupy
+
+        return edges.ends, cupy.empty(0, np.int32) if edges.weight is None else edges.weight
 
     def sample_ends(self, ends: Any, places: int) -> np.ndarray:
         """Return the values at so many places of an array of packed ends, evenly spaced."""

@@ -38,7 +38,7 @@ def read_all(dataset, threads):
         return sum(len(block) for block in part.blocks(group))
 
     parts = [part.without_weights() for part in dataset]
-    jobs = [(part, group) for part in parts for group in range(len(part.group_rows()))]
+    jobs = [(part, group) for part in parts for group in range(len(part.row_groups().rows))]
     with ThreadPoolExecutor(threads) as pool:
         return sum(pool.map(read, jobs))
 

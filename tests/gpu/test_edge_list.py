@@ -1,5 +1,7 @@
 """Checksums of edges in device memory are those of the same edges in the host's."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -20,4 +22,9 @@ def test_checksum(ids, weights, m):
     if weights is not None:
         columns.append((rng.standard_normal(m) * 1e6).astype(weights))
     on_gpu = EdgeList(*map(cupy.asarray, columns))
-    assert edge_list_gpu.checksum(on_gpu) == edge_list_cpu.checksum(EdgeList(*columns))
+    edges = EdgeList(*columns)
+    assert edge_list_gpu.checksum(on_gpu) == edge_list_cpu.checksum(edges)
+    cuts = sorted({0, m, *rng.integers(0, m + 1, 5).tolist()})
+    assert edge_list_gpu.checksums(on_gpu, cuts) == [
+        edge_list_cpu.checksum(edges.rows(first, stop)) for first, stop in itertools.pairwise(cuts)
+    ]

@@ -11,7 +11,7 @@ import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu
 from mgraph.spanning_trees import partitioned_forest
-from tests.partitioned import test_bfs, test_build, test_components, test_forest
+from tests.partitioned import shares, test_bfs, test_build, test_components, test_forest
 from tests.partitioned.ranks import on_ranks
 from tests.partitioned.test_delta_stepping import assert_same, tunings
 from tests.strategies import graphs
@@ -157,6 +157,17 @@ def test_forests_of_long_paths(falls):
     weight = np.arange(n - 1, dtype=np.int32)[:: -1 if falls else 1].copy()
     ids = np.arange(n, dtype=np.int32)
     test_forest.assert_same(EdgeList(ids[1:], ids[:-1], weight), n, 2, backend="gpu")
+
+
+@pytest.mark.multigpu
+def test_ranks_share_arrays_by_nccl():
+    from mgraph.distributed.operations.ranks import ranks_of
+
+    with mgraph.connect(workers=2, backend="gpu") as cluster, ranks_of(cluster) as ranks:
+        checked = ranks.run(
+            shares.check, [None] * 2, verb="check", sizes=[1, 1], progress=None, on_gpu=True
+        )
+    assert checked == [len(shares.LENGTHS)] * 2
 
 
 @pytest.mark.multigpu

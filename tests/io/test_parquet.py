@@ -60,8 +60,8 @@ def test_blocks_may_be_overwritten_after_writing(tmp_path):
     )
     np.testing.assert_array_equal(first.src, np.arange(1000))
     assert (second.src == 7).all()
-    groups = parquet_groups.row_groups(Folder(tmp_path), "part-00000.parquet")
-    assert [group.rows for group in groups] == [1000, 1000]
+    groups = parquet_groups.RowGroups(Folder(tmp_path), "part-00000.parquet")
+    assert groups.rows == [1000, 1000]
 
 
 def test_only_src_has_statistics(tmp_path):

@@ -75,7 +75,7 @@ def write(path, columns, **options):
 def decode(path, dtypes, change=None):
     """The columns of a file's row groups, each within its guards, or None."""
     folder, name = Folder(path.parent), path.name
-    groups = parquet_groups.row_groups(folder, name, list(map(np.dtype, dtypes)))
+    groups = parquet_groups.RowGroups(folder, name).locate(list(map(np.dtype, dtypes)))
     assert all(group.chunks is not None for group in groups)
     rows = sum(group.rows for group in groups)
     guarded = [emulator.poisoned(2 * GUARD + rows * np.dtype(d).itemsize, np.uint8) for d in dtypes]
@@ -162,7 +162,8 @@ def test_what_only_arrow_decodes_has_no_chunks(tmp_path, options, dtypes):
     if len(dtypes) > 1:
         del columns["weight"]
     write(tmp_path / "x.parquet", columns, **options)
-    groups = parquet_groups.row_groups(Folder(tmp_path), "x.parquet", list(map(np.dtype, dtypes)))
+    file = parquet_groups.RowGroups(Folder(tmp_path), "x.parquet")
+    groups = file.locate(list(map(np.dtype, dtypes)))
     assert [group.chunks for group in groups] == [None]
 
 
@@ -170,7 +171,7 @@ def test_what_only_arrow_decodes_has_no_chunks(tmp_path, options, dtypes):
 def test_columns_of_other_programs_have_no_chunks(tmp_path, options):
     values = pa.array([1, None if options.pop("nulls", False) else 2], pa.int32())
     pq.write_table(pa.table({"src": values, "dst": values}), tmp_path / "x.parquet", **options)
-    groups = parquet_groups.row_groups(Folder(tmp_path), "x.parquet", [np.dtype("int32")] * 2)
+    groups = parquet_groups.RowGroups(Folder(tmp_path), "x.parquet").locate([np.dtype("int32")] * 2)
     assert [group.chunks for group in groups] == [None]
 
 

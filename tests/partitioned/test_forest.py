@@ -9,6 +9,7 @@ from mgraph import CopyModel, EdgeList, UsageError
 from mgraph.spanning_trees import partitioned_forest, partitioned_forest_cpu
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.partitioned_forest import spanning_forest
+from tests.partitioned import shares
 from tests.partitioned.ranks import divide
 from tests.partitioned.thread_exchange import run_ranks
 from tests.strategies import graphs
@@ -80,6 +81,11 @@ def test_most_heavy_edges_are_not_listed(monkeypatch):
     light, crossing = sum(listed[:2]), sum(listed[2:])
     assert abs(light - 2 * n) < 0.1 * n
     assert crossing < 0.1 * m
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_ranks_share_arrays(size):
+    assert run_ranks(size, shares.check) == [len(shares.LENGTHS)] * size
 
 
 @pytest.mark.parametrize("weight", [-np.inf, np.inf])

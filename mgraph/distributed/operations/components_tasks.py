@@ -20,7 +20,7 @@ from mgraph.core import cancellation
 from mgraph.core.choices import Backend, Compression, Device
 from mgraph.core.memory import memory_guard
 from mgraph.errors import DatasetError, UsageError
-from mgraph.io.dataset import Part, group_by_size
+from mgraph.io.dataset import Part, group_by_size, read_row_groups
 from mgraph.io.folder import Folder
 from mgraph.io.graph_reader import drop_infinite
 from mgraph.io.vertex_ids import VertexIds
@@ -164,11 +164,11 @@ def _unite_on_cpu(
 
     count_edges(sum(len(part) for parts in steps[:done] for part in parts))
     for step in range(done, len(steps)):
-        groups = cancellation.map_in_threads(Part.group_rows, steps[step], threads)
+        all_groups = read_row_groups(steps[step], threads)
         jobs = [
             (part, group)
-            for part, rows in zip(steps[step], groups, strict=True)
-            for group in range(len(rows))
+            for part, groups in zip(steps[step], all_groups, strict=True)
+            for group in range(len(groups.rows))
         ]
         cancellation.map_in_threads(for_this_task(add), jobs, threads)
         checkpoints.write_if_due(step + 1, lambda: components.labels(threads))

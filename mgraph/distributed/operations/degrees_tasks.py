@@ -8,7 +8,7 @@ import numpy as np
 from mgraph import timings
 from mgraph.core import cancellation
 from mgraph.core.memory import memory_guard
-from mgraph.io.dataset import Part
+from mgraph.io.dataset import Part, read_row_groups
 
 if TYPE_CHECKING:
     from mgraph.core.degrees_cpu import EndpointCounts
@@ -64,11 +64,11 @@ def _count_on_gpu(job: tuple[range, list[Part]]) -> Any:
             count_edges(block.src.size)
 
     threads = get_worker().state.nthreads
-    groups = cancellation.map_in_threads(Part.group_rows, parts, threads)
+    all_groups = read_row_groups(parts, threads)
     jobs = [
         (part, group)
-        for part, rows in zip(parts, groups, strict=True)
-        for group in range(len(rows))
+        for part, groups in zip(parts, all_groups, strict=True)
+        for group in range(len(groups.rows))
     ]
     cancellation.map_in_threads(for_this_task(count), jobs, threads)
     return counter

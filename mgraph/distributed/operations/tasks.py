@@ -27,6 +27,7 @@ from mgraph.errors import ConnectionLostError
 DRAIN_SECONDS = 30.0
 QUIET_COUNTS = 2  # in which nothing runs: at first a task may still be on its way to a worker
 FETCH_SECONDS = 0.2  # between two requests for results, at most; less while an operation is young
+FEW_RESULTS = 32  # which are fetched as they come
 GATHER_SECONDS = 5.0  # for a request: results lost with a worker are computed again first
 TOPIC = "mgraph"
 
@@ -232,7 +233,7 @@ def _finished_batches(
                     yield ready
                     for index in ready.keys() & futures.keys():
                         waiting.add(ready[index])
-                    if futures:
+                    if len(futures) > FEW_RESULTS:
                         time.sleep(min(FETCH_SECONDS, 0.02 * (time.monotonic() - began)))
         except BaseException:
             _cancel_tasks(cluster.client, futures)
