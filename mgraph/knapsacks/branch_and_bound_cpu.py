@@ -233,7 +233,7 @@ def _grow(memory: Memory, state: np.void, max_nodes: int) -> Memory:
     needed = grow_nodes * new_size * NODE.itemsize + grow_heap * 2 * sum(x.nbytes for x in heap)
     if made + 2 > max_nodes:
         raise OutOfMemoryError(
-            f"branch and bound may keep at most {max_nodes:,} nodes (got {made:,}); "
+            f"branch and bound may keep at most {max_nodes:,} nodes, and needs more; "
             "use method dynamic_program"
         )
     if needed > free_memory():

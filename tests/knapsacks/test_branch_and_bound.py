@@ -174,7 +174,7 @@ def test_collecting_keeps_a_node_that_leads_to_the_best_choice(items, largest, m
 def test_more_nodes_than_the_maximum_are_refused():
     hard_problem = problem.KnapsackProblem(hard_instance())
     with pytest.raises(
-        OutOfMemoryError, match=r"may keep at most 100,000 nodes .* use method dynamic"
+        OutOfMemoryError, match="may keep at most 100,000 nodes, and needs more; use method dynamic"
     ):
         branch_and_bound_cpu.solve(hard_problem, np.inf, max_nodes=100_000)
 
