@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 _MIN_PART_EDGES, _MAX_PART_EDGES = 1 << 20, 1 << 24
 _BLOCK_EDGES = 1 << 20
-_MAX_JOB_ROWS = 1 << 24  # of row groups that a GPU decodes together: some 200 MB
-_JOBS_PER_THREAD = 4
+# Row groups that a GPU decodes together, some 200 MB: a part of a generated dataset, since pages
+# are decoded at a time, and the longest takes as long with few others as with many.
+_MAX_JOB_ROWS = 1 << 25
+_JOBS_PER_THREAD = 2  # at least
 _STAGING_SHARE = 1 / 16  # of a GPU's free memory, for the bytes of all threads
 
 
