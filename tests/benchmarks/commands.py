@@ -76,6 +76,10 @@ PAGES = {
     "python workflows/heap_experiments.py OUT --keys 2^26 --only 18": Tiny(
         "python workflows/heap_experiments.py OUT --keys 2^13 --only 18 --backend cpu --repeats 1"
     ),
+    "python workflows/heap_experiments.py OUT --only table_3": Tiny(
+        "python workflows/heap_experiments.py OUT --keys 2^13 --only table_3 --backend cpu "
+        "--repeats 1"
+    ),
     "python workflows/cuppa_experiments.py OUT --only 10 --edges 2e7": Tiny(
         "python workflows/cuppa_experiments.py OUT --only 10 --edges 2e4 --backend cpu"
     ),
