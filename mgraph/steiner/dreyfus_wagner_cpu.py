@@ -18,7 +18,7 @@ min-cost connected trees in databases", 2007): a state begins at each vertex of 
 bound is the greatest distance to a group. A terminal is a group of one.
 
 Cost: at most 3^(k-1) n merges and 2^(k-1) m steps for k groups, n vertices, m edges; mostly a small
-part of that. Memory: 48 bytes per state that is reached.
+part of that. A merge looks up two states, some 0.2 µs. Memory: 48 bytes per state that is reached.
 """
 
 from typing import Any
@@ -34,6 +34,7 @@ from mgraph.steiner.state_table_cpu import KEY, NO_STATE, enlarge, find_slot
 
 MAX_GROUPS = 12
 _NO_EDGE = -1
+_LOOK_UP = 3  # what it costs to look for a state, in states of a vertex that are passed
 _HEAP_SIZE = 1 << 31  # states have numbers below
 # Columns of states. KEY: the vertex, and in the low bits the set. FROM, BY: how it was reached, by
 # an edge from another state, or (below -1) from two of them; or not, as the vertex of a group.
@@ -57,6 +58,15 @@ def _bound_rest(v, groups, distance, between):
 
 
 @compiled_when_hot
+def _count_bits(number):
+    count = np.int64(0)
+    while number:
+        number &= number - 1
+        count += 1
+    return count
+
+
+@compiled_when_hot
 def solve(
     indptr, heads, edges, lengths, vertices, starts, distance, between, max_cost, heap, max_states,
     flag,
@@ -72,6 +82,7 @@ def solve(
     full, everything = (np.int64(1) << (k - 1)) - 1, (np.int64(1) << k) - 1
     slots, states = np.full(4096, NO_STATE), np.empty((2048, _COLUMNS), np.int64)
     settled = np.full(indptr.size - 1, NO_STATE)  # the latest state of each vertex
+    sets = np.zeros(indptr.size - 1, np.int64)  # how many of its states are settled
     is_goal = np.zeros(indptr.size - 1, np.bool_)
     is_goal[vertices[starts[k - 1] :]] = True
     count, size = 0, 0
@@ -108,12 +119,23 @@ def solve(
         if group_set == full and is_goal[v]:
             result, cost = state, label
             break
-        # Unions with states of the same vertex, then steps along edges.
-        other = settled[v]
+        # Unions with states of the same vertex: of all, or of each set of missing terminals, which
+        # are often fewer. Then steps along edges.
+        other, missing = settled[v], full ^ group_set
         states[state, NEXT], settled[v] = other, state
+        subset = np.int64(0)
+        if _LOOK_UP * (np.int64(1) << _count_bits(missing)) < sets[v]:
+            other, subset = np.int64(NO_STATE), missing
+        sets[v] += 1
         arc, stop = indptr[v], indptr[v + 1]
-        while other >= 0 or arc < stop:
-            if other >= 0:
+        while subset > 0 or other >= 0 or arc < stop:
+            if subset > 0:
+                found = slots[find_slot((v << k) | subset, slots, states)]
+                x, new_set, by = v, group_set | subset, -2 - found
+                subset = (subset - 1) & missing
+                is_useful = found >= 0 and found < is_settled.size and is_settled[found]
+                new = label + states[found, COST] if is_useful else label
+            elif other >= 0:
                 other_set = states[other, KEY] & everything
                 x, new_set, by = v, group_set | other_set, -2 - other
                 new = label + states[other, COST]

@@ -251,7 +251,7 @@ def test_a_time_limit_returns_the_best_tree_so_far():
 
 def test_threads_share_a_graph():
     graph, costs = ring(500), []
-    queries = [np.arange(i, 500, 50) for i in range(8)]
+    queries = [np.arange(i, 500, 60) for i in range(8)]
     expected = [mgraph.steiner_tree(graph, query, backend="cpu").cost for query in queries]
 
     def solve(i):
