@@ -229,10 +229,11 @@ def _pinned_memory(size: int) -> tuple[np.ndarray, Any]:
     return memory, stream
 
 
-def stage_on_host(arrays: Sequence[Any]) -> list[np.ndarray]:
+def stage_on_host(arrays: Sequence[Any], *, are_written: bool = True) -> list[np.ndarray]:
     """Copy device arrays to this thread's pinned memory, which its next copy overwrites.
 
-    The kernels that write the arrays must have ended. NumPy arrays are returned as they are.
+    NumPy arrays are returned as they are. are_written: whether the kernels that write the arrays
+    have ended; if not, those on the current stream are waited for.
     """
     if all(isinstance(array, np.ndarray) for array in arrays):
         return list(arrays)
@@ -240,6 +241,8 @@ def stage_on_host(arrays: Sequence[Any]) -> list[np.ndarray]:
 
     starts = _offsets([array.nbytes for array in arrays])
     pinned, stream = _pinned_memory(starts[-1])
+    if not are_written:
+        stream.wait_event(cupy.cuda.get_current_stream().record())
     hosts = []
     for array, start in zip(arrays, starts, strict=False):
         hosts.append(pinned[start : start + array.nbytes].view(array.dtype))

@@ -18,6 +18,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
 from mgraph.core.memory import LARGER_GPU, memory_guard
+from mgraph.cuda.transfer import stage_on_host
 from mgraph.errors import StorageError
 from mgraph.io.dataset import EdgeDataset, Part, group_by_size, part_name, read_row_groups
 from mgraph.io.folder import Folder
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _MIN_PART_EDGES, _MAX_PART_EDGES = 1 << 20, 1 << 24
 _BLOCK_EDGES = 1 << 20
+_NEAR_ROWS = 64  # from where a part is expected to begin
 # Row groups that a GPU decodes together, some 200 MB: a part of a generated dataset, since pages
 # are decoded at a time, and the longest takes as long with few others as with many.
 _MAX_JOB_ROWS = 1 << 25
@@ -204,7 +206,9 @@ def cut_parts(
     """
     share = -(-len(edges) // threads)
     part_edges = part_edges or max(_MIN_PART_EDGES, min(_MAX_PART_EDGES, share))
-    cuts = [int(edges.src[row]) + 1 for row in range(part_edges, len(edges), part_edges)]
+    rows = range(part_edges, len(edges), part_edges)
+    last = stage_on_host([edges.src[row : row + 1] for row in rows], are_written=False)
+    cuts = [int(vertex[0]) + 1 for vertex in last]
     return sorted({vertices.start, *cuts, vertices.stop})
 
 
@@ -230,7 +234,6 @@ def write_parts(
     if bounds is None:
         bounds = cut_parts(edges, range(n), threads)
     from mgraph.core.edge_list_cpu import checksum
-    from mgraph.cuda.transfer import stage_on_host
     from mgraph.io.parquet import writing_part
 
     dtypes = {"src": _id_dtype(n), "dst": _id_dtype(n)}
@@ -241,10 +244,7 @@ def write_parts(
     if attributes is not None:
         columns |= {field.name: field.type for field in attributes.schema}
     count = len(bounds) - 1
-    cut_rows = [
-        _first_row(edges.src, bound, near=len(edges) * index // max(count, 1))
-        for index, bound in enumerate(bounds)
-    ]
+    cut_rows = _first_rows(edges.src, bounds)
     totals = [0] * count
     is_summed = on_gpu(edges.src)
     if is_summed:
@@ -269,6 +269,29 @@ def write_parts(
         return PartRecord(file, *rows, total % (1 << 64), folder.size(file))
 
     return cancellation.map_in_threads(write_part, range(count), threads)
+
+
+def _first_rows(src: Any, bounds: Sequence[int]) -> list[int]:
+    """Return the first row from which ``src``, which ascends, is not below each bound.
+
+    The bounds divide the rows into about equal parts: of a device's array only what is near where
+    they then lie is copied, at once.
+    """
+    parts = max(len(bounds) - 1, 1)
+    near = [src.size * index // parts for index in range(len(bounds))]
+    starts = [max(0, row - _NEAR_ROWS) for row in near]
+    rows = [src[start : start + 2 * _NEAR_ROWS] for start in starts]
+    pieces = stage_on_host(rows, are_written=False)
+    found = [
+        start + int(np.searchsorted(piece, bound))
+        for bound, start, piece in zip(bounds, starts, pieces, strict=True)
+    ]
+    return [
+        row
+        if (row > start or not start) and (row < start + piece.size or row == src.size)
+        else _first_row(src, bound, at)
+        for row, start, piece, bound, at in zip(found, starts, pieces, bounds, near, strict=True)
+    ]
 
 
 def _first_row(src: Any, bound: int, near: int) -> int:

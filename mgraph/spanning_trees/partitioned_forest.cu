@@ -8,7 +8,7 @@
 //   join         lists the least edges of components, which join the forest
 //   jump         lets each component point to its root, pass by pass
 //   number       marks roots; rename gives each component its root's number
-//   relabel      gives each vertex the number of its new component
+//   relabel      gives what has a component's number in one round its number in the next one
 //   keep         lists the edges that are still between components
 //   sample, sample_keys, divide, arrange, unpack
 //                what is needed to spread the forest over the ranks in order
@@ -173,17 +173,22 @@ extern "C" __global__ void forest_offer_ends(__grid_constant__ const edge_list l
   }
 }
 
-// Components from `first` to `stop`, to which least_ends and parent belong. labels: null if each
-// vertex is a component.
-extern "C" __global__ void forest_hook(const u64* least_ends, const u32* labels, long long first,
-                                       long long stop, u32* parent) {
+// Components from `first` to `stop`, to which least_ends and parent belong. maps: of each round
+// before, from a component's number to the next round's; the first one's are vertices.
+extern "C" __global__ void forest_hook(const u64* least_ends, const u32* const* maps, int rounds,
+                                       long long first, long long stop, u32* parent) {
+  const auto component = [&](u32 vertex) {
+    u32 number = vertex;
+    for (int round = 0; round < rounds; ++round) number = maps[round][number];
+    return number;
+  };
   for (long long i = first_item(); i < stop - first; i += stride()) {
     const u64 ends = least_ends[i];
     const u32 c = u32(first + i);
     u32 to = c;
     if (ends != no_edge) {
-      to = labels ? labels[upper(ends)] : upper(ends);
-      if (to == c) to = labels ? labels[lower(ends)] : lower(ends);
+      to = component(upper(ends));
+      if (to == c) to = component(lower(ends));
     }
     parent[i] = to;
   }
@@ -231,12 +236,12 @@ extern "C" __global__ void forest_rename(u32* parent, long long components, cons
   for (long long c = first_item(); c < components; c += stride()) parent[c] = roots[parent[c]] - 1;
 }
 
-// following: the new number of each component.
-extern "C" __global__ void forest_relabel(u32* labels, long long n, const u32* following) {
-  for (long long v = first_item(); v < n; v += stride()) labels[v] = following[labels[v]];
+// following: the next round's number of each component.
+extern "C" __global__ void forest_relabel(u32* numbers, long long count, const u32* following) {
+  for (long long i = first_item(); i < count; i += stride()) numbers[i] = following[numbers[i]];
 }
 
-// following: as for relabel. keys: of the new components.
+// following: as for relabel. keys: of the next round's components.
 extern "C" __global__ void forest_keep(__grid_constant__ const edge_list list, const u32* following,
                                        __grid_constant__ const edge_list kept, u64* keys,
                                        u64* listed) {

@@ -109,7 +109,7 @@ def _find_bound(exchange: Exchange, steps: Any, total: int, light: float) -> np.
 
 def _connect(exchange: Exchange, steps: Any) -> None:
     """Go on in rounds until no listed edge is left."""
-    while exchange.all_reduce(steps.listed)[0]:
+    while steps.components > 1 and exchange.all_reduce(steps.listed)[0]:
         cancellation.raise_if_cancelled()
         keys = exchange.minimum(steps.least_keys())
         share = exchange.share(keys.size)  # of the components, for which this rank answers

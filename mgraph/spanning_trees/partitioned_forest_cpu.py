@@ -41,7 +41,7 @@ class Steps:
         self._no_weights = np.empty(0, np.int32 if weight is None else weight.dtype)
         blocks.clear()
         self._labels = np.arange(n, dtype=np.uint32)
-        self._components = n
+        self.components = n
         self._listed: list[_Edges] = []
         self._joined: list[tuple[np.ndarray, np.ndarray]] = []
 
@@ -109,13 +109,13 @@ class Steps:
 
     def least_keys(self) -> np.ndarray:
         """Return for each component the least key of the listed edges that leave it."""
-        keys = np.full(self._components, _NONE, np.uint64)
+        keys = np.full(self.components, _NONE, np.uint64)
         self._map(lambda edges: _offer_keys(edges.components, edges.key, keys), self._listed)
         return keys
 
     def least_ends(self, keys: np.ndarray) -> np.ndarray:
         """Return the least ends of the listed edges with a component's least key, packed."""
-        ends = np.full(self._components, _NONE, np.uint64)
+        ends = np.full(self.components, _NONE, np.uint64)
         self._map(lambda edges: _offer_ends(*edges, keys, ends), self._listed)
         return ends
 
@@ -147,7 +147,7 @@ class Steps:
         """Unite the components that have a root in common, and keep the edges between others."""
         is_root = roots == np.arange(roots.size, dtype=np.uint32)
         following = (np.cumsum(is_root, dtype=np.uint32) - np.uint32(1))[roots]
-        self._components = int(is_root.sum())
+        self.components = int(is_root.sum())
 
         def keep(edges: _Edges) -> _Edges:
             components = edges.components.copy()

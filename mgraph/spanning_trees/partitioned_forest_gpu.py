@@ -62,7 +62,7 @@ class Steps:
         """Take a rank's edges, in blocks of any length; ``blocks`` is emptied."""
         import cupy
 
-        self._n, self._components = n, n
+        self._n, self.components = n, n
         self._blocks = [EdgeList(*map(cupy.asarray, block)) for block in blocks]
         blocks.clear()
         block = self._blocks[0]
@@ -72,7 +72,7 @@ class Steps:
             "MGRAPH_WEIGHT_T": C_TYPES[str(self._weight_dtype or "int32")],
         }
         self._declared = _read_declarations(**self._macros)
-        self._labels = cupy.arange(n, dtype=np.uint32)
+        self._maps: list[Any] = []  # of each round: the components' new numbers, at first vertices'
         self._joined: list[_List] = []
 
     def _launch(self, name: str, *arguments: Any) -> None:
@@ -90,7 +90,7 @@ class Steps:
         return self._declared.edge_list.pack(columns | {"count": edges.ends.size})
 
     def _none_per_component(self) -> Any:
-        return primitives_gpu.full(self._components, _NONE, np.uint64)
+        return primitives_gpu.full(self.components, _NONE, np.uint64)
 
     def _packed_blocks(self) -> list[Any]:
         return [
@@ -156,7 +156,11 @@ class Steps:
 
     def list_crossing(self) -> None:
         """List the edges between components."""
-        self._select(np.uint64(_NONE), self._labels, int(_CROSSING_SHARE * self.edges))
+        while len(self._maps) > 1:
+            following = self._maps.pop()
+            self._launch("relabel", self._maps[-1], np.int64(self._maps[-1].size), following)
+        labels = self._maps[0] if self._maps else np.uint64(0)
+        self._select(np.uint64(_NONE), labels, int(_CROSSING_SHARE * self.edges))
 
     def _select(self, bound: np.uint64, labels: Any, size: int) -> None:
         def launch(*arguments: Any) -> None:
@@ -192,9 +196,9 @@ class Steps:
         import cupy
 
         parents = cupy.empty(ends.size, np.uint32)
-        is_first = self._components == self._n  # then vertices and components are the same
-        labels = np.uint64(0) if is_first else self._labels
-        self._launch("hook", ends, labels, np.int64(share.start), np.int64(share.stop), parents)
+        maps = cupy.asarray(np.array([each.data.ptr for each in self._maps] or [0], np.uint64))
+        part = np.int64(share.start), np.int64(share.stop)
+        self._launch("hook", ends, maps, np.int32(len(self._maps)), *part, parents)
         return parents
 
     def join(self, keys: Any, ends: Any, parents: Any, share: slice) -> None:
@@ -225,9 +229,9 @@ class Steps:
         self._launch("number", roots, components, numbers)
         primitives_gpu.accumulate(numbers)
         self._launch("rename", roots, components, numbers)
-        self._components = int(numbers[-1:].get()[0])
+        self.components = int(numbers[-1:].get()[0])
         del numbers, self._keys
-        self._launch("relabel", self._labels, np.int64(self._n), roots)
+        self._maps.append(roots)
         listed_before = self._pack(self._listed)
 
         def keep(*arguments: Any) -> None:
@@ -241,7 +245,7 @@ class Steps:
         Weights are ignored if there are none.
         """
         joined, self._joined = self._joined, []
-        del self._labels, self._listed, self._keys
+        del self._maps, self._listed, self._keys
         return self._columns(self._concatenate([(edges.ends, edges.weight) for edges in joined]))
 
     def divide(self, ends: Any, weight: Any, bounds: Sequence[int]) -> list[tuple[Any, Any]]:

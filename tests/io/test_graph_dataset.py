@@ -1,5 +1,7 @@
 """Edges written as parts, several at a time, and read back by row groups."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -57,3 +59,13 @@ def test_a_part_that_contradicts_its_record_is_refused(tmp_path, edges):
     part = graph_dataset.Part(folder, records[0], [np.dtype("i4")] * 3)
     with pytest.raises(DatasetError, match=r"should hold .* edges, and holds .*mgraph verify"):
         graph_dataset.read_parts([part], part.dtypes, "here")
+
+
+@given(data=st.data())
+def test_first_rows_of_parts(data):
+    src = np.sort(data.draw(st.lists(st.integers(0, 1000), max_size=400)))
+    src = np.asarray(src, np.int32)
+    bounds = sorted(data.draw(st.lists(st.integers(0, 1001), min_size=1, max_size=6)))
+    with mock.patch.object(graph_dataset, "_NEAR_ROWS", data.draw(st.sampled_from([1, 3, 64]))):
+        found = graph_dataset._first_rows(src, bounds)
+    assert found == np.searchsorted(src, bounds).tolist()

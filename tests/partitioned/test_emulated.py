@@ -12,6 +12,7 @@ import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import csr_cpu, csr_gpu, primitives_gpu
 from mgraph.partitioned import build_gpu, edge_source, partition
+from mgraph.partitioned.exchange import Exchange
 from mgraph.shortest_paths import (
     partitioned_bfs_gpu,
     partitioned_delta_stepping_gpu,
@@ -56,6 +57,10 @@ def host():
         )
         for module in (build_gpu, partitioned_forest_gpu):
             patch.setattr(module, "copy", lambda array: array.copy())
+        gather = Exchange.gather_shares
+        patch.setattr(
+            Exchange, "gather_shares", lambda *shares: gather(*shares).view(emulated.HostArray)
+        )
         patch.setattr(csr_gpu, "sort_rows", sort_rows)
         patch.setattr(csr_gpu, "sort_rows_by_weight", sort_rows_by_weight)
         yield host

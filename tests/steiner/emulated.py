@@ -18,19 +18,14 @@ from mgraph.steiner import (
     star_rows_gpu,
 )
 from tests import emulator
+from tests.emulator.device import DeviceArray
 from tests.emulator.primitives import use_numpy
 
 PROCESSORS = 4
 
 
-class HostArray(np.ndarray):
+class HostArray(DeviceArray):
     """An array that is copied to the host and back, as CuPy's."""
-
-    def get(self, stream=None):
-        return np.array(self)
-
-    def set(self, values):
-        self[...] = values
 
 
 def zeros(shape, dtype=float):
