@@ -164,13 +164,13 @@ class NcclExchange(Exchange):
         return list(gathered.get())
 
     def minimum(self, array: Any) -> Any:
-        """Reduce an array of uint64 in place, see ``Exchange``."""
+        """Reduce an array in place, of uint32 or uint64, see ``Exchange``."""
         if self.size > 1:
             self._reduce(array)
         return array
 
     def minimum_share(self, array: Any) -> Any:
-        """Reduce an array of uint64 in place, and return a view of the share, see ``Exchange``."""
+        """As ``minimum``; return a view of the share, see ``Exchange``."""
         import cupy
         from cupy.cuda import nccl
 
@@ -178,8 +178,8 @@ class NcclExchange(Exchange):
         if self.size > 1 and equal:
             stream, place = cupy.cuda.get_current_stream(), array.data.ptr
             self.communicator.nccl.reduceScatter(
-                place, place + array.itemsize * own.start, equal, nccl.NCCL_UINT64, nccl.NCCL_MIN,
-                stream.ptr,
+                place, place + array.itemsize * own.start, equal, _nccl_type(array),
+                nccl.NCCL_MIN, stream.ptr,
             )  # fmt: skip
             self._wait(stream)
         if self.size > 1:
@@ -211,14 +211,14 @@ class NcclExchange(Exchange):
         return whole
 
     def _reduce(self, array: Any) -> None:
-        """Reduce an array of uint64 at all ranks, in place."""
+        """Reduce an array at all ranks, in place."""
         import cupy
         from cupy.cuda import nccl
 
         if array.size:
             stream, place = cupy.cuda.get_current_stream(), array.data.ptr
             self.communicator.nccl.allReduce(
-                place, place, array.size, nccl.NCCL_UINT64, nccl.NCCL_MIN, stream.ptr
+                place, place, array.size, _nccl_type(array), nccl.NCCL_MIN, stream.ptr
             )
             self._wait(stream)
 
@@ -250,6 +250,14 @@ class NcclExchange(Exchange):
         except BaseException:
             self.communicator.abort()
             raise
+
+
+def _nccl_type(array: Any) -> int:
+    """Return NCCL's name for the type of an array of uint32 or uint64."""
+    from cupy.cuda import nccl
+
+    name: int = {"uint32": nccl.NCCL_UINT32, "uint64": nccl.NCCL_UINT64}[str(array.dtype)]
+    return name
 
 
 def communicator_for(control: Exchange, known: Communicator | None) -> Communicator:

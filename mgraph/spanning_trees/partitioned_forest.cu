@@ -49,17 +49,17 @@ struct edge_list {
 
 namespace {
 
-constexpr u64 no_edge = ~0ULL;  // the key and the ends of a component without edges
+constexpr u64 no_edge = ~0ULL;  // the ends of a component without edges
 constexpr int hops = 32;        // of a jump
 constexpr int chunk = 8;        // items for which a thread takes places at a time
 
 __device__ long long first_item() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ long long stride() { return (long long)gridDim.x * blockDim.x; }
 
-// Weights as unsigned integers in the same order; of floats, -0.0 equals 0.0.
-__device__ u64 order_key(int weight) { return u32(weight) ^ 0x80000000u; }
+// Weights as unsigned integers of their size, in the same order; of floats, -0.0 equals 0.0.
+__device__ u32 order_key(int weight) { return u32(weight) ^ 0x80000000u; }
 __device__ u64 order_key(long long weight) { return u64(weight) ^ 1ULL << 63; }
-__device__ u64 order_key(float weight) {
+__device__ u32 order_key(float weight) {
   const u32 bits = __float_as_uint(weight), sign = 0x80000000u;
   if (bits == sign) return bits;
   return bits & sign ? ~bits : bits | sign;
@@ -70,18 +70,20 @@ __device__ u64 order_key(double weight) {
   return bits & sign ? ~bits : bits | sign;
 }
 
-__device__ void set_weight(u64 key, int* weight) { *weight = int(u32(key) ^ 0x80000000u); }
+__device__ void set_weight(u32 key, int* weight) { *weight = int(key ^ 0x80000000u); }
 __device__ void set_weight(u64 key, long long* weight) { *weight = (long long)(key ^ 1ULL << 63); }
-__device__ void set_weight(u64 key, float* weight) {
-  const u32 bits = u32(key), sign = 0x80000000u;
-  *weight = __int_as_float(int(bits & sign ? bits ^ sign : ~bits));
+__device__ void set_weight(u32 key, float* weight) {
+  const u32 sign = 0x80000000u;
+  *weight = __int_as_float(int(key & sign ? key ^ sign : ~key));
 }
 __device__ void set_weight(u64 key, double* weight) {
   const u64 sign = 1ULL << 63;
   *weight = __longlong_as_double((long long)(key & sign ? key ^ sign : ~key));
 }
 
-__device__ u64 key_of(const weight_t* weights, long long i) {
+using key_t = decltype(order_key(weight_t()));
+
+__device__ key_t key_of(const weight_t* weights, long long i) {
   return weights ? order_key(weights[i]) : 0;
 }
 
@@ -89,11 +91,11 @@ __device__ u64 pair(u32 upper, u32 lower) { return u64(upper) << 32 | lower; }
 __device__ u32 upper(u64 pair) { return u32(pair >> 32); }
 __device__ u32 lower(u64 pair) { return u32(pair); }
 
-__device__ void lower_to(u64* place, u64 value) {
-  if (value < *(volatile u64*)place) atomicMin(place, value);
+template <class T> __device__ void lower_to(T* place, T value) {
+  if (value < *(volatile T*)place) atomicMin(place, value);
 }
 
-__device__ void offer_key(u64* keys, u64 components, u64 key) {
+__device__ void offer_key(key_t* keys, u64 components, key_t key) {
   lower_to(&keys[upper(components)], key);
   lower_to(&keys[lower(components)], key);
 }
@@ -144,7 +146,7 @@ extern "C" __global__ void forest_check(__grid_constant__ const edge_block edges
 // being offered if `keys` is null.
 extern "C" __global__ void forest_select(__grid_constant__ const edge_block edges, u64 bound,
                                          const u32* labels, __grid_constant__ const edge_list list,
-                                         u64* keys, u64* listed) {
+                                         key_t* keys, u64* listed) {
   append(
       edges.count, list.count, listed,
       [&](long long i) {
@@ -164,9 +166,10 @@ extern "C" __global__ void forest_select(__grid_constant__ const edge_block edge
 }
 
 extern "C" __global__ void forest_offer_ends(__grid_constant__ const edge_list list,
-                                             const u64* least_keys, u64* least_ends) {
+                                             const key_t* least_keys, u64* least_ends) {
   for (long long i = first_item(); i < list.count; i += stride()) {
-    const u64 ends = list.ends[i], key = key_of(list.weight, i);
+    const u64 ends = list.ends[i];
+    const key_t key = key_of(list.weight, i);
     const u32 a = upper(list.components[i]), b = lower(list.components[i]);
     if (least_keys[a] == key) lower_to(&least_ends[a], ends);
     if (least_keys[b] == key) lower_to(&least_ends[b], ends);
@@ -196,7 +199,7 @@ extern "C" __global__ void forest_hook(const u64* least_ends, const u32* const* 
 
 // Of components from `first` to `stop` that are no roots. keys, parent: of all components;
 // least_ends: of these.
-extern "C" __global__ void forest_join(const u64* least_keys, const u64* least_ends,
+extern "C" __global__ void forest_join(const key_t* least_keys, const u64* least_ends,
                                        const u32* parent, long long first, long long stop,
                                        __grid_constant__ const edge_list joined, u64* listed) {
   append(
@@ -243,7 +246,7 @@ extern "C" __global__ void forest_relabel(u32* numbers, long long count, const u
 
 // following: as for relabel. keys: of the next round's components.
 extern "C" __global__ void forest_keep(__grid_constant__ const edge_list list, const u32* following,
-                                       __grid_constant__ const edge_list kept, u64* keys,
+                                       __grid_constant__ const edge_list kept, key_t* keys,
                                        u64* listed) {
   append(
       list.count, kept.count, listed,

@@ -71,6 +71,8 @@ class Steps:
             "MGRAPH_VERTEX_T": _VERTICES[block.src.dtype.itemsize],
             "MGRAPH_WEIGHT_T": C_TYPES[str(self._weight_dtype or "int32")],
         }
+        is_wide = np.dtype(self._weight_dtype or "int32").itemsize == 8
+        self._key_dtype = np.uint64 if is_wide else np.uint32
         self._declared = _read_declarations(**self._macros)
         self._maps: list[Any] = []  # of each round: the components' new numbers, at first vertices'
         self._joined: list[_List] = []
@@ -89,8 +91,8 @@ class Steps:
         columns = {name: 0 if array is None else array for name, array in edges._asdict().items()}
         return self._declared.edge_list.pack(columns | {"count": edges.ends.size})
 
-    def _none_per_component(self) -> Any:
-        return primitives_gpu.full(self.components, _NONE, np.uint64)
+    def _none_per_component(self, dtype: Any = np.uint64) -> Any:
+        return primitives_gpu.full(self.components, np.iinfo(dtype).max, dtype)
 
     def _packed_blocks(self) -> list[Any]:
         return [
@@ -115,7 +117,7 @@ class Steps:
                 self._new_list(size, components=True),
                 primitives_gpu.full(1, 0, np.uint64),
             )
-            self._keys = self._none_per_component()
+            self._keys = self._none_per_component(self._key_dtype)
             launch(self._pack(edges), self._keys, listed)
             found = int(listed.get()[0])
             if found <= size:

@@ -159,6 +159,11 @@ def test_forests_of_long_paths(falls):
     test_forest.assert_same(EdgeList(ids[1:], ids[:-1], weight), n, 2, backend="gpu")
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_forests_of_extreme_weights(dtype):
+    test_forest.assert_same(test_forest.extreme_weights(dtype), 40, 2, backend="gpu")
+
+
 @pytest.mark.multigpu
 def test_ranks_share_arrays_by_nccl():
     from mgraph.distributed.operations.ranks import ranks_of

@@ -18,6 +18,7 @@ def check(exchange, memory=None, argument=None, *, on_gpu=False):
         own = arrays[exchange.rank]
         least = exchange.minimum(xp.asarray(own.copy()))
         of_share = exchange.minimum_share(xp.asarray(own.copy()))
+        narrow = exchange.minimum_share(xp.asarray((own >> np.uint64(32)).astype(np.uint32)))
         numbers = xp.asarray(own[share].astype(np.uint32))
         whole = exchange.gather_shares(numbers, length)
         rows = np.concatenate(
@@ -26,7 +27,12 @@ def check(exchange, memory=None, argument=None, *, on_gpu=False):
                 for rank in range(exchange.size)
             ]
         )
-        for found, right in ((least, expected), (of_share, expected[share]), (whole, rows)):
+        for found, right in (
+            (least, expected),
+            (of_share, expected[share]),
+            (narrow, (expected[share] >> np.uint64(32)).astype(np.uint32)),
+            (whole, rows),
+        ):
             assert found.dtype == right.dtype
             np.testing.assert_array_equal(found.get() if on_gpu else found, right)
     return len(LENGTHS)

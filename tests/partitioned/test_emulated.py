@@ -193,3 +193,8 @@ def test_forests_are_one_devices(host, data, size):
         test_forest.assert_same(
             graph.to_edges(), graph.n, size, data.draw(st.integers(0, 9)), "gpu"
         )
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_forests_of_extreme_weights(host, dtype):
+    test_forest.assert_same(test_forest.extreme_weights(dtype), 40, 2, backend="gpu")

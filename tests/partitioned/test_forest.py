@@ -83,6 +83,20 @@ def test_most_heavy_edges_are_not_listed(monkeypatch):
     assert crossing < 0.1 * m
 
 
+def extreme_weights(dtype):
+    """Edges whose weights are at both ends of their type."""
+    info = np.iinfo(dtype) if np.dtype(dtype).kind == "i" else np.finfo(dtype)
+    random = np.random.default_rng(4)
+    ends = random.integers(0, 40, (2, 200)).astype(np.int32)
+    return EdgeList(*ends, random.choice(np.array([info.min, 0, info.max], dtype), 200))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("size", [1, 2])
+def test_extreme_weights(dtype, size):
+    assert_same(extreme_weights(dtype), 40, size)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_ranks_share_arrays(size):
     assert run_ranks(size, shares.check) == [len(shares.LENGTHS)] * size
