@@ -45,12 +45,24 @@ class Scale(NamedTuple):
     step: int
     lift: float = 1.0
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether units hold weights as they are."""
+        return self.is_whole and self.factor >= 1
+
     def to_units(self, weights: Any, cost: Any) -> Any:
         """Return weights in units, rounded down; those above twice a tree's cost count as much."""
-        if self.is_whole and self.factor >= 1:
+        if self.is_exact:
             return np.minimum(weights, 2 * cost).astype(np.int64) * np.int64(self.factor)
         lifted = np.minimum(weights, 2.0 * cost).astype(np.float64) * self.lift
         return np.floor(lifted * self.factor).astype(np.int64)
+
+    def is_fine(self, known: Any, found: Any) -> bool:
+        """Whether units of a tree that costs ``known`` judge one that costs ``found``.
+
+        Otherwise what they prove to be no worse by a step may be much worse than the best.
+        """
+        return self.is_exact or not 0 < found < known / 2
 
     def to_bound(self, total: int, cost: Any) -> Any:
         """Return a bound in weights for one in units; no more than a known cost."""

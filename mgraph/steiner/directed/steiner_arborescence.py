@@ -219,23 +219,23 @@ def solve(
     cost = total_of(weights[first[first >= 0]])
     if cost == 0:
         return Solution(first[first >= 0], 0, _facts(0, "takahashi_matsuyama", start, start, True))
-    scale = choose_scale(size, cost, is_whole=is_whole)
-    units = scale.to_units(weights, cost)
-    middle = time.perf_counter()
+    middle, found, is_fine = time.perf_counter(), cost, False
     with deadline.raising_flag() as flag:
-        search = Search(problem, units, scale.step, flag)
-        search.start(first)
-        method = "local_search"
-        if problem.terminals.size <= MAX_TERMINALS and not search.is_over:
-            search.solve_exactly()
-            method = "dreyfus_wagner" if search.is_proved else method
-        search.improve((searches.STALE if time_limit is None else math.inf) if improve else 0)
+        while not is_fine:
+            known, scale = found, choose_scale(size, found, is_whole=is_whole)
+            search = Search(problem, scale.to_units(weights, known), scale.step, flag)
+            search.start(first)
+            method = "local_search"
+            if problem.terminals.size <= MAX_TERMINALS and not search.is_over:
+                search.solve_exactly()
+                method = "dreyfus_wagner" if search.is_proved else method
+            search.improve((searches.STALE if time_limit is None else math.inf) if improve else 0)
+            first, found = search.best, total_of(weights[search.result.arcs])
+            is_fine = scale.is_fine(known, found) or deadline.is_over
     cancellation.raise_if_cancelled()
-    result = search.result
-    found = total_of(weights[result.arcs])
-    bound = found if search.is_proved else scale.to_bound(result.bound, found)
+    bound = found if search.is_proved else scale.to_bound(search.result.bound, found)
     is_complete = search.is_proved or not deadline.is_over
-    return Solution(result.arcs, bound, _facts(cost, method, start, middle, is_complete))
+    return Solution(search.result.arcs, bound, _facts(cost, method, start, middle, is_complete))
 
 
 def _grow(problem: Problem, units: Any) -> Any:

@@ -117,20 +117,31 @@ class _Search:
     def __init__(
         self, graph: Graph, weights: Any, prizes: Any, root: int | None, deadline: Deadline
     ) -> None:
-        """Choose units: a tree of one vertex costs the other prizes."""
+        """Begin with a tree of one vertex, which costs the other prizes."""
         self.root, self.deadline, self.prizes, self.weights = root, deadline, prizes, weights
         vertex = int(np.argmax(prizes)) if root is None else root
         self.cost = total_of(np.delete(prizes, vertex))
         self.best, self.vertex = np.empty(0, np.int64), vertex
+        self.graph = graph
+
+    def _use_units_of(self, cost: Any) -> None:
+        """Count in units of a tree that costs so much."""
+        graph = self.graph
         self.starts: list[_Start] = []
         self.rest = 0  # a bound on trees that hold no root
-        is_whole = weights.dtype.kind == "i"
         size = 2 * max(graph.n, graph.num_arcs) << 10  # prizes may count a thousandfold
-        self.scale = choose_scale(size, self.cost, is_whole=is_whole)
-        units = self.scale.to_units(weights, self.cost)
-        self.csr = graph.indptr, graph.indices, units
-        self.prize_units = self.scale.to_units(prizes, self.cost)
-        self.best_units = int(self.prize_units.sum() - self.prize_units[vertex])
+        self.scale = choose_scale(size, cost, is_whole=self.weights.dtype.kind == "i")
+        self.csr = graph.indptr, graph.indices, self.scale.to_units(self.weights, cost)
+        self.prize_units = self.scale.to_units(self.prizes, cost)
+        left_out = self.prize_units[self._is_left_out(self.best, self.vertex)]
+        self.best_units = int(self.csr[2][self.best].sum() + left_out.sum())
+
+    def _is_left_out(self, arcs: Any, vertex: int) -> Any:
+        """Return for each vertex whether a tree does not hold it. vertex: one that it holds."""
+        is_left_out = np.ones(self.prizes.size, bool)
+        is_left_out[vertex] = is_left_out[self.csr[1][arcs]] = False
+        is_left_out[np.searchsorted(self.csr[0], arcs, side="right") - 1] = False
+        return is_left_out
 
     def run(self, improve: bool, is_endless: bool) -> _Found:
         """Return the best tree and bound."""
@@ -138,9 +149,14 @@ class _Search:
             return _Found(self.best, self.vertex, 0, self.cost, True)
         initial_cost = self.cost
         with self.deadline.raising_flag() as flag:
-            self._start_from_roots(flag)
-            if improve:
-                self._improve(searches.STALE if is_endless else math.inf)
+            is_fine = False
+            while not is_fine:
+                known = self.cost
+                self._use_units_of(known)
+                self._start_from_roots(flag)
+                if improve:
+                    self._improve(searches.STALE if is_endless else math.inf)
+                is_fine = self.scale.is_fine(known, self.cost) or self.deadline.is_over
         bound = self.bound
         if bound > self.best_units - self.scale.step:
             return _Found(self.best, self.vertex, self.cost, initial_cost, True)
@@ -201,10 +217,8 @@ class _Search:
         if units < self.best_units:
             arcs = start.search.edges()
             self.best_units, self.best, self.vertex = units, arcs, start.root
-            is_left_out = np.ones(self.prizes.size, bool)
-            is_left_out[start.root] = is_left_out[self.csr[1][arcs]] = False
-            is_left_out[np.searchsorted(self.csr[0], arcs, side="right") - 1] = False
-            self.cost = total_of(np.append(self.weights[arcs], self.prizes[is_left_out]))
+            left_out = self.prizes[self._is_left_out(arcs, start.root)]
+            self.cost = total_of(np.append(self.weights[arcs], left_out))
 
 
 class _Start(NamedTuple):

@@ -80,6 +80,20 @@ def test_the_smallest_weights(weight, detour, monkeypatch):
     assert tree.lower_bound <= tree.cost
 
 
+@pytest.mark.parametrize("tiny", [1.4e-45, 1e-30, 1e-12, 1e-6])
+@pytest.mark.parametrize("states", [0, searches.MAX_STATES])
+def test_a_tree_far_cheaper_than_the_first_one(tiny, states, monkeypatch):
+    """In units of arcs of 10^35 all others weigh nothing, and in those of 1 the tiny ones do."""
+    monkeypatch.setattr(searches, "MAX_STATES", states)
+    src, dst = [2, 2, 1, 1, 0, 0], [0, 1, 3, 0, 3, 4]
+    weights = np.array([1, 0, 3 * tiny, tiny, tiny, 2e35], np.float32)
+    edges = EdgeList(np.array(src), np.array(dst), weights)
+    graph = mgraph.from_edges(edges, 5, directed=True, backend="cpu")
+    tree = mgraph.steiner_arborescence(graph, 2, [3])
+    assert tree.cost == pytest.approx(2 * float(np.float32(tiny)), rel=1e-6, abs=0)
+    assert tree.lower_bound <= tree.cost
+
+
 @given(st.data(), DIRECTED | UNDIRECTED, st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=200)
 def test_arborescences(data, graph, improve, is_exact):

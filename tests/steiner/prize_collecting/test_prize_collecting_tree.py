@@ -51,20 +51,42 @@ def check(graph, prizes, tree, root=None):
     assert tree.terminals.tolist() == sorted(v for v in held if prizes[v] > 0)
 
 
+@pytest.mark.parametrize("prize", [1e3, 1e9, 1e15])
+@pytest.mark.parametrize("improve", [False, True])
+def test_prizes_that_force_a_tree_to_hold_terminals(prize, improve):
+    """What is proved of a tree is proved in units of its own cost, not of all prizes."""
+    for seed in range(12):
+        random = np.random.default_rng(seed)
+        edges = mgraph.EdgeList(*random.integers(0, 40, (2, 160)), random.random(160) + 0.5)
+        graph = mgraph.from_edges(edges, 40, directed=False, drop_loops=True, backend="cpu")
+        terminals = random.choice(np.flatnonzero(np.diff(graph.indptr)), 7, replace=False)
+        prizes = np.zeros(40)
+        prizes[terminals] = prize
+        best = mgraph.steiner_tree(graph, terminals, method="dreyfus_wagner", backend="cpu")
+        tree = mgraph.prize_collecting_steiner_tree(graph, prizes, improve=improve)
+        assert tree.lower_bound <= best.cost * (1 + 1e-9)
+        assert tree.cost >= best.cost * (1 - 1e-9)
+        if tree.optimal:
+            assert tree.cost == pytest.approx(best.cost, rel=1e-8)
+
+
 @given(st.data(), GRAPHS, st.booleans(), st.booleans(), st.booleans())
 @settings(deadline=None, max_examples=150)
 def test_small_graphs(data, graph, are_whole, has_root, improve):
     prize = st.integers(0, 20) if are_whole else st.floats(0, 20)
     prizes = data.draw(st.lists(prize, min_size=graph.n, max_size=graph.n))
+    if not are_whole:  # prizes that force a tree to hold vertices, or cannot pay for an edge
+        factor = data.draw(st.sampled_from([1.0, 1e-9, 1e9, 1e18]))
+        prizes = [factor * prize for prize in prizes]
     root = data.draw(st.integers(0, graph.n - 1)) if has_root else None
     tree = mgraph.prize_collecting_steiner_tree(graph, prizes, root=root, improve=improve)
     check(graph, prizes, tree, root)
     optimum = float(minimum_cost(graph, prizes, root))
-    slack = 1e-9 * float(sum(prizes) + graph.n)  # rounding is a part of all prizes
+    slack = 1e-9 * optimum
     assert tree.lower_bound <= optimum + slack
     assert tree.cost >= optimum - slack
     if tree.optimal or improve:
-        assert tree.cost == pytest.approx(optimum, abs=slack)
+        assert tree.cost == pytest.approx(optimum, rel=2e-9, abs=0)
 
 
 @pytest.mark.parametrize("root", [None, 5])
