@@ -220,16 +220,18 @@ def solve(
     if cost == 0:
         return Solution(first[first >= 0], 0, _facts(0, "takahashi_matsuyama", start, start, True))
     middle, found, is_fine = time.perf_counter(), cost, False
+    max_stale = math.inf if time_limit is not None else searches.STALE
     with deadline.raising_flag() as flag:
         while not is_fine:
             known, scale = found, choose_scale(size, found, is_whole=is_whole)
             search = Search(problem, scale.to_units(weights, known), scale.step, flag)
             search.start(first)
             method = "local_search"
-            if problem.terminals.size <= MAX_TERMINALS and not search.is_over:
-                search.solve_exactly()
-                method = "dreyfus_wagner" if search.is_proved else method
-            search.improve((searches.STALE if time_limit is None else math.inf) if improve else 0)
+            if scale.is_fine(known, total_of(weights[search.result.arcs])):
+                if problem.terminals.size <= MAX_TERMINALS and not search.is_over:
+                    search.solve_exactly()
+                    method = "dreyfus_wagner" if search.is_proved else method
+                search.improve(max_stale if improve else 0)
             first, found = search.best, total_of(weights[search.result.arcs])
             is_fine = scale.is_fine(known, found) or deadline.is_over
     cancellation.raise_if_cancelled()

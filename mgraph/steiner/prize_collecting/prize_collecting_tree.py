@@ -154,7 +154,7 @@ class _Search:
                 known = self.cost
                 self._use_units_of(known)
                 self._start_from_roots(flag)
-                if improve:
+                if improve and self.scale.is_fine(known, self.cost):
                     self._improve(searches.STALE if is_endless else math.inf)
                 is_fine = self.scale.is_fine(known, self.cost) or self.deadline.is_over
         bound = self.bound
