@@ -219,10 +219,10 @@ def solve(
     cost = total_of(weights[first[first >= 0]])
     if cost == 0:
         return Solution(first[first >= 0], 0, _facts(0, "takahashi_matsuyama", start, start, True))
-    middle, found, is_fine = time.perf_counter(), cost, False
+    middle, found = time.perf_counter(), cost
     max_stale = math.inf if time_limit is not None else searches.STALE
     with deadline.raising_flag() as flag:
-        while not is_fine:
+        while True:
             known, scale = found, choose_scale(size, found, is_whole=is_whole)
             search = Search(problem, scale.to_units(weights, known), scale.step, flag)
             search.start(first)
@@ -233,10 +233,12 @@ def solve(
                     method = "dreyfus_wagner" if search.is_proved else method
                 search.improve(max_stale if improve else 0)
             first, found = search.best, total_of(weights[search.result.arcs])
-            is_fine = scale.is_fine(known, found) or deadline.is_over
+            if (is_fine := scale.is_fine(known, found)) or deadline.is_over:
+                break
     cancellation.raise_if_cancelled()
-    bound = found if search.is_proved else scale.to_bound(search.result.bound, found)
-    is_complete = search.is_proved or not deadline.is_over
+    is_proved = is_fine and search.is_proved
+    bound = found if is_proved else scale.to_bound(search.result.bound, found)
+    is_complete = is_proved or not deadline.is_over
     return Solution(search.result.arcs, bound, _facts(cost, method, start, middle, is_complete))
 
 

@@ -149,16 +149,16 @@ class _Search:
             return _Found(self.best, self.vertex, 0, self.cost, True)
         initial_cost = self.cost
         with self.deadline.raising_flag() as flag:
-            is_fine = False
-            while not is_fine:
+            while True:
                 known = self.cost
                 self._use_units_of(known)
                 self._start_from_roots(flag)
                 if improve and self.scale.is_fine(known, self.cost):
                     self._improve(searches.STALE if is_endless else math.inf)
-                is_fine = self.scale.is_fine(known, self.cost) or self.deadline.is_over
+                if (is_fine := self.scale.is_fine(known, self.cost)) or self.deadline.is_over:
+                    break
         bound = self.bound
-        if bound > self.best_units - self.scale.step:
+        if is_fine and bound > self.best_units - self.scale.step:
             return _Found(self.best, self.vertex, self.cost, initial_cost, True)
         found_bound = self.scale.to_bound(bound, self.cost)
         is_complete = not self.deadline.is_over
