@@ -333,3 +333,15 @@ def test_queries_that_take_different_methods_do_not_end_each_other(monkeypatch):
     found = dict(mgraph.steiner_trees(SQUARE, queries, backend="cpu", concurrency=2))
     assert [found[i].method == "star" for i in range(6)] == [True, False] * 3
     assert [found[i].cost for i in range(6)] == [1, 2, 2, 2, 2, 3]
+
+
+@pytest.mark.parametrize("weight", [5e-324, 3e-310, 1e-300, 1e-180])
+@pytest.mark.parametrize("how", [{}, {"improve": True}, {"method": "dreyfus_wagner"}], ids=str)
+def test_the_smallest_weights(weight, how):
+    weights = np.array([weight, weight, weight, 2 * weight])
+    edges = EdgeList(np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3]), weights)
+    graph = mgraph.from_edges(edges, 4, directed=False, backend="cpu")
+    tree = mgraph.steiner_tree(graph, [0, 3], backend="cpu", **how)
+    assert tree.cost == 2 * weight
+    assert tree.lower_bound <= tree.cost
+    assert tree.optimal

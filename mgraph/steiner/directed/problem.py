@@ -30,9 +30,6 @@ class Problem(NamedTuple):
         return int(self.indptr.size) - 1
 
 
-_LIFT = 2.0**600
-
-
 class Scale(NamedTuple):
     """How weights become integers.
 
@@ -93,7 +90,7 @@ def choose_scale(size: int, cost: Any, *, is_whole: bool) -> Scale:
 
     size: the larger of vertices and arcs. is_whole: whether weights are integers.
     """
-    lift = _LIFT if not is_whole and 0 < cost < 1 / _LIFT else 1.0
+    lift = 1.0 if is_whole else network_cpu.choose_lift(cost)
     factor = network_cpu.choose_scale(is_whole, size, cost * lift or 1)
     least = 1 + int(cost * lift * factor * 1e-9 / 2)
     return Scale(factor, is_whole, int(factor) if is_whole and factor >= 1 else least, lift)

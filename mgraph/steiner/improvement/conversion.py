@@ -16,28 +16,32 @@ from mgraph.steiner.tree_cpu import Tree
 class Units(NamedTuple):
     """How weights become integers. scale: a power of two. is_whole: whether weights are integers.
 
-    cost: of the known tree, in weights. step: the least difference that counts, in units.
+    cost: of the known tree, in weights. step: the least difference that counts, in units. lift:
+    another factor, before the scale, for weights that are so small that one alone would be
+    infinite.
     """
 
     scale: float
     is_whole: bool
     cost: Any
     step: int
+    lift: float = 1.0
 
     def from_weights(self, weights: Any) -> Any:
         """Return weights in units, rounded down; those above the known cost count as much."""
         if self.is_whole and self.scale >= 1:
             capped = np.minimum(weights, min(self.cost, np.iinfo(weights.dtype).max))
             return capped.astype(np.int64) * np.int64(self.scale)
-        return np.floor(np.minimum(weights, self.cost, dtype=np.float64) * self.scale).astype(
-            np.int64
-        )
+        lifted = np.minimum(weights, self.cost, dtype=np.float64) * self.lift
+        return np.floor(lifted * self.scale).astype(np.int64)
 
     def to_bound(self, total: int) -> Any:
         """Return a bound in weights for one in units."""
         if not self.is_whole:
             nearest = float(total)
-            return (nearest if nearest <= total else math.nextafter(nearest, 0)) / self.scale
+            bound = nearest if nearest <= total else math.nextafter(nearest, 0)
+            # Exact, or rounded to a multiple of the least float, as all costs are.
+            return bound / self.scale / self.lift
         scaled = total if self.scale >= 1 else total * int(1 / self.scale)
         return min(self.cost, -(-scaled // max(int(self.scale), 1)))
 
@@ -56,11 +60,13 @@ def choose_units(csr: Any, tree: Tree) -> Units:
     """Choose the units for trees that cost no more than a known one."""
     weights, cost = csr[2], cost_of(tree)
     is_whole = weights.dtype.kind in "iu"
-    scale = network_cpu.choose_scale(is_whole, max(csr[0].size, csr[1].size), cost)
+    lift = 1.0 if is_whole else network_cpu.choose_lift(cost)
+    lifted = cost if lift == 1 else cost * lift
+    scale = network_cpu.choose_scale(is_whole, max(csr[0].size, csr[1].size), lifted)
     # Half of the gain that counts, so that rounding does not hide that a tree is optimal.
-    least = 1 + int(cost * scale * MIN_RELATIVE_GAIN / 2)
+    least = 1 + int(lifted * scale * MIN_RELATIVE_GAIN / 2)
     step = int(scale) if is_whole and scale >= 1 else least
-    return Units(scale, is_whole, cost, step)
+    return Units(scale, is_whole, cost, step, lift)
 
 
 class Edges(NamedTuple):

@@ -134,7 +134,7 @@ def _find_edges(csr: Any, terminals: Any, tree: Tree, units: Units, flag: Any) -
     if indices.size <= MAX_ARCS:
         return conversion.light_edges(csr, tree, units)
     bound = _ascend(csr, terminals, tree, units, flag)
-    slack = int(units.cost * units.scale) - bound.total
+    slack = int(units.cost * units.lift * units.scale) - bound.total
     is_kept = reduction_cpu.arcs_below(indptr, indices, bound.reduced, terminals, slack, flag)
     if flag[0]:
         is_kept[:] = False

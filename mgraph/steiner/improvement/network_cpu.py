@@ -21,6 +21,7 @@ INFINITY = np.int64(1 << 62)
 EMPTY = np.int64((1 << 63) - 1)  # a free slot of a heap of words
 # Integer weights are multiplied by up to that, so that noise can be small.
 MAX_FINE = 1 << 20
+LIFT = 2.0**600
 # Columns of arcs, of labels, and of a tree's links.
 HEAD, EDGE = 0, 1
 DISTANCE, BASE, VIA = 0, 1, 2
@@ -113,6 +114,11 @@ def new_workspace(network: Network) -> Workspace:
         heap=np.full(n + network.arcs.shape[0] + 8, EMPTY),
         scratch=np.zeros((n, 3), np.int64),
     )
+
+
+def choose_lift(cost: float) -> float:
+    """Return a factor for weights whose scale would be infinite; 1 where a tree costs enough."""
+    return LIFT if 0 < cost < 1 / LIFT else 1.0
 
 
 def choose_scale(is_whole: bool, size: int, cost: Any) -> float:
